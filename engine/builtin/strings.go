@@ -1,0 +1,432 @@
+package builtin
+
+import (
+	"strings"
+	"unicode"
+
+	"loopbroker/engine/sqlerr"
+	"loopbroker/engine/types"
+)
+
+// stringFuncs are the functions that cut and build character data ("String
+// functions (Transact-SQL)").
+func stringFuncs() []*Func {
+	return []*Func{
+		pure("LEN", 1, 1, lengthType("LEN", types.KindText, types.KindNText, types.KindImage), evalLen),
+		pure("DATALENGTH", 1, 1, lengthType("DATALENGTH"), evalDataLength),
+		pure("SUBSTRING", 3, 3, substringType, evalSubstring),
+		pure("LEFT", 2, 2, likeFirst("LEFT"), evalLeft),
+		pure("RIGHT", 2, 2, likeFirst("RIGHT"), evalRight),
+		pure("REPLICATE", 2, 2, replicateType, evalReplicate),
+		pure("REVERSE", 1, 1, likeFirst("REVERSE"), evalReverse),
+		lenient("STUFF", 4, 4, stuffType, evalStuff),
+		pure("UPPER", 1, 1, likeFirst("UPPER"), evalCase(unicode.ToUpper)),
+		pure("LOWER", 1, 1, likeFirst("LOWER"), evalCase(unicode.ToLower)),
+		pure("LTRIM", 1, 2, likeFirst("LTRIM"), evalTrim(true, false)),
+		pure("RTRIM", 1, 2, likeFirst("RTRIM"), evalTrim(false, true)),
+		pure("TRIM", 1, 2, trimType, evalTrim(true, true)),
+		lenient("CONCAT", 2, maxArguments, concatType("CONCAT"), evalConcat),
+		lenient("CONCAT_WS", 3, maxArguments, concatType("CONCAT_WS"), evalConcatWS),
+		pure("SPACE", 1, 1, fixed(types.VarChar(types.MaxVarChar)), evalSpace),
+	}
+}
+
+// lengthType is int, bigint for the (max) types.
+func lengthType(name string, refused ...types.Kind) typeFunc {
+	rule := func(args []types.Type, _ []*types.Value) (types.Type, error) {
+		if args[0].IsMax() {
+			return types.TypeBigInt, nil
+		}
+		return types.TypeInt, nil
+	}
+	return refusing(name, rule, refused...)
+}
+
+func (c call) length(n int) types.Value { return c.count(int64(n)) }
+
+// count is a number of the type of the result, int or bigint.
+func (c call) count(n int64) types.Value {
+	if c.result.Kind == types.KindBigInt {
+		return types.NewBigInt(n)
+	}
+	return types.NewInt(n)
+}
+
+func evalLen(c call) (types.Value, error) {
+	if c.args[0].Kind().IsBinary() {
+		return c.length(len(strings.TrimRight(c.args[0].Raw(), " "))), nil
+	}
+	s, err := c.text(0)
+	return c.length(types.UTF16Len(strings.TrimRight(s, " "))), err
+}
+
+func evalDataLength(c call) (types.Value, error) {
+	v := c.args[0]
+	switch k := v.Kind(); {
+	case k.IsUnicode() || k == types.KindXML:
+		return c.length(2 * types.UTF16Len(v.Text())), nil
+	case k.IsChar():
+		return c.length(types.VarCharLen(v.Text())), nil
+	case k.IsBinary():
+		return c.length(len(v.Raw())), nil
+	}
+	t := types.Type{Kind: v.Kind(), Precision: v.Precision(), Scale: v.Scale()}
+	return c.length(t.MaxBytes()), nil
+}
+
+// substringType keeps character data character data and binary data binary
+// data; everything else is refused.
+func substringType(args []types.Type, consts []*types.Value) (types.Type, error) {
+	t := args[0]
+	length := charLength(t)
+	if len(consts) > 2 && consts[2] != nil && !consts[2].IsNull() && length != types.Max {
+		if n, err := intOf(*consts[2]); err == nil && n >= 0 {
+			length = min(length, int(n))
+		}
+	}
+	switch {
+	case t.Kind.IsChar():
+		return stringType(t.Kind.IsUnicode(), length, t.Collation), nil
+	case t.Kind.IsBinary():
+		if length != types.Max {
+			length = max(length, 1)
+		}
+		return types.VarBinary(length), nil
+	case t.Kind == types.KindVariant:
+		return types.Type{}, sqlerr.New(257, "sql_variant", "varchar")
+	}
+	return types.Type{}, badArgument(t, 1, "SUBSTRING")
+}
+
+// span is what start and length, which count from one and may be before the
+// text, leave of a text of n units.
+func span(start, length int64, n int) (from, to int) {
+	end := start + length
+	if length > 0 && end < start { // overflow
+		end = int64(n) + 1
+	}
+	from64 := min(max(start-1, 0), int64(n))
+	to64 := min(max(end-1, from64), int64(n))
+	return int(from64), int(to64)
+}
+
+func evalSubstring(c call) (types.Value, error) {
+	start, err := c.bigint(1)
+	if err != nil {
+		return types.Null, err
+	}
+	length, err := c.bigint(2)
+	if err != nil {
+		return types.Null, err
+	}
+	if length < 0 {
+		return types.Null, sqlerr.New(537)
+	}
+	if c.args[0].Kind().IsBinary() {
+		raw := c.args[0].Raw()
+		from, to := span(start, length, len(raw))
+		return types.NewBinary(types.KindVarBinary, raw[from:to]), nil
+	}
+	s, err := c.text(0)
+	if err != nil {
+		return types.Null, err
+	}
+	return c.cut(s, start, length), nil
+}
+
+// cut is the part of s that start and length name, as the result.
+func (c call) cut(s string, start, length int64) types.Value {
+	n := len(s)
+	if !isASCII(s) {
+		n = types.UTF16Len(s)
+	}
+	from, to := span(start, length, n)
+	return types.NewString(c.result.Kind, types.UTF16Substring(s, from, to-from))
+}
+
+func evalLeft(c call) (types.Value, error) {
+	s, err := c.text(0)
+	if err != nil {
+		return types.Null, err
+	}
+	n, err := c.bigint(1)
+	if err != nil {
+		return types.Null, err
+	}
+	if n < 0 {
+		return types.Null, sqlerr.New(537)
+	}
+	return c.cut(s, 1, n), nil
+}
+
+func evalRight(c call) (types.Value, error) {
+	s, err := c.text(0)
+	if err != nil {
+		return types.Null, err
+	}
+	n, err := c.bigint(1)
+	if err != nil {
+		return types.Null, err
+	}
+	if n < 0 {
+		return types.Null, sqlerr.New(536, "RIGHT")
+	}
+	length := int64(types.UTF16Len(s))
+	return c.cut(s, length-min(n, length)+1, n), nil
+}
+
+// replicateType is the longest type of the family, (max) only if the argument
+// is.
+func replicateType(args []types.Type, _ []*types.Value) (types.Type, error) {
+	t := args[0]
+	if t.Kind.IsLOB() || t.Kind == types.KindXML {
+		return types.Type{}, badArgument(t, 1, "REPLICATE")
+	}
+	length := types.MaxVarChar
+	if t.IsMax() {
+		length = types.Max
+	}
+	return stringType(t.Kind.IsUnicode(), length, collationOf(args[:1])), nil
+}
+
+// maxReplicate bounds REPLICATE of (max) types: the size of a large value.
+const maxReplicate = 1<<31 - 1
+
+func evalReplicate(c call) (types.Value, error) {
+	s, err := c.text(0)
+	if err != nil {
+		return types.Null, err
+	}
+	n, err := c.bigint(1)
+	if err != nil || n < 0 {
+		return types.Null, err
+	}
+	if s == "" || n == 0 {
+		return types.NewString(c.result.Kind, ""), nil
+	}
+	if !c.result.IsMax() {
+		n = min(n, int64(c.result.Length/types.UTF16Len(s))+1)
+		return c.str(strings.Repeat(s, int(n)))
+	}
+	if n > maxReplicate/int64(len(s)) {
+		return types.Null, sqlerr.New(7119, int64(maxReplicate))
+	}
+	return types.NewString(c.result.Kind, strings.Repeat(s, int(n))), nil
+}
+
+func evalReverse(c call) (types.Value, error) {
+	s, err := c.text(0)
+	if err != nil {
+		return types.Null, err
+	}
+	if isASCII(s) {
+		b := make([]byte, len(s))
+		for i := range len(s) {
+			b[len(s)-1-i] = s[i]
+		}
+		return types.NewString(c.result.Kind, string(b)), nil
+	}
+	u := appendUnits(nil, s)
+	for i, j := 0, len(u)-1; i < j; i, j = i+1, j-1 {
+		u[i], u[j] = u[j], u[i]
+	}
+	return types.NewString(c.result.Kind, unitText(u)), nil
+}
+
+// stuffType is as long as a bounded type can be, (max) if an argument is, and
+// binary if the first argument is.
+func stuffType(args []types.Type, _ []*types.Value) (types.Type, error) {
+	t := args[0]
+	if t.Kind.IsLOB() || t.Kind == types.KindXML || t.Kind == types.KindVariant {
+		return types.Type{}, badArgument(t, 1, "STUFF")
+	}
+	length := types.MaxVarChar
+	if t.IsMax() || args[3].IsMax() {
+		length = types.Max
+	}
+	if t.Kind.IsBinary() {
+		return types.VarBinary(length), nil
+	}
+	both := []types.Type{t, args[3]}
+	return stringType(isUnicode(both), length, collationOf(both)), nil
+}
+
+// evalStuff is STUFF(s, start, length, with): NULL if a position is not in s. A
+// NULL with deletes.
+func evalStuff(c call) (types.Value, error) {
+	if c.args[0].IsNull() || c.args[1].IsNull() || c.args[2].IsNull() {
+		return types.Null, nil
+	}
+	start, err := c.bigint(1)
+	if err != nil {
+		return types.Null, err
+	}
+	length, err := c.bigint(2)
+	if err != nil {
+		return types.Null, err
+	}
+	if c.args[0].Kind().IsBinary() {
+		with := ""
+		if v := c.args[3]; !v.IsNull() {
+			b, err := types.Convert(v, types.VarBinary(types.Max), 0)
+			if err != nil {
+				return types.Null, err
+			}
+			with = b.Raw()
+		}
+		raw := c.args[0].Raw()
+		if start < 1 || length < 0 || start > int64(len(raw)) {
+			return types.Null, nil
+		}
+		from, to := span(start, length, len(raw))
+		return types.Assign(types.NewBinary(types.KindVarBinary, raw[:from]+with+raw[to:]), c.result)
+	}
+	s, err := c.text(0)
+	if err != nil {
+		return types.Null, err
+	}
+	with := ""
+	if !c.args[3].IsNull() {
+		if with, err = c.text(3); err != nil {
+			return types.Null, err
+		}
+	}
+	n := types.UTF16Len(s)
+	if start < 1 || length < 0 || start > int64(n) {
+		return types.Null, nil
+	}
+	from, to := span(start, length, n)
+	return c.str(types.UTF16Substring(s, 0, from) + with + types.UTF16Substring(s, to, n-to))
+}
+
+// evalCase maps character by character; one whose counterpart the code page
+// lacks stays as it is.
+func evalCase(f func(rune) rune) evalFunc {
+	return func(c call) (types.Value, error) {
+		s, err := c.text(0)
+		if err != nil {
+			return types.Null, err
+		}
+		unicodeResult := c.result.Kind.IsUnicode()
+		return types.NewString(c.result.Kind, strings.Map(func(r rune) rune {
+			if r < 0x80 || unicodeResult {
+				return f(r)
+			}
+			if m := f(r); types.DecodeVarChar(types.EncodeVarChar(string(m))) == string(m) {
+				return m
+			}
+			return r
+		}, s)), nil
+	}
+}
+
+// trimType is likeFirst for the argument that is trimmed, which is the last.
+func trimType(args []types.Type, consts []*types.Value) (types.Type, error) {
+	return likeFirst("TRIM")(args[len(args)-1:], nil)
+}
+
+// evalTrim is TRIM(s), TRIM(characters FROM s) with the characters first, and
+// LTRIM and RTRIM with the characters last.
+func evalTrim(left, right bool) evalFunc {
+	return func(c call) (types.Value, error) {
+		at, set := 0, 1
+		if len(c.args) == 2 && c.name == "TRIM" {
+			at, set = 1, 0
+		}
+		s, err := c.text(at)
+		if err != nil {
+			return types.Null, err
+		}
+		if len(c.args) == 1 {
+			if left {
+				s = strings.TrimLeft(s, " ")
+			}
+			if right {
+				s = strings.TrimRight(s, " ")
+			}
+			return types.NewString(c.result.Kind, s), nil
+		}
+		characters, err := c.text(set)
+		if err != nil {
+			return types.Null, err
+		}
+		m := matcher{collationOf(c.types[at : at+1]), isUnicode(c.types)}
+		u, chars := appendUnits(nil, s), appendUnits(nil, characters)
+		for left && len(u) > 0 && m.index(chars, u[:1], 0) >= 0 {
+			u = u[1:]
+		}
+		for right && len(u) > 0 && m.index(chars, u[len(u)-1:], 0) >= 0 {
+			u = u[:len(u)-1]
+		}
+		return types.NewString(c.result.Kind, unitText(u)), nil
+	}
+}
+
+// concatType is as long as the arguments together; Unicode if one of them is,
+// (max) if one of them is.
+func concatType(name string) typeFunc {
+	rule := func(args []types.Type, _ []*types.Value) (types.Type, error) {
+		length := 0
+		for i, t := range args {
+			n := charLength(t)
+			if n == types.Max {
+				length = types.Max
+				break
+			}
+			if name == "CONCAT_WS" && i == 0 {
+				n *= len(args) - 2
+			}
+			length += n
+		}
+		return stringType(isUnicode(args), length, collationOf(args)), nil
+	}
+	return refusing(name, rule, types.KindTable, types.KindCursor)
+}
+
+// concatText is argument i of CONCAT: binary data is read as characters.
+func (c call) concatText(i int) (string, error) {
+	if v := c.args[i]; v.IsNull() {
+		return "", nil
+	}
+	return c.text(i)
+}
+
+func evalConcat(c call) (types.Value, error) {
+	var sb strings.Builder
+	for i := range c.args {
+		s, err := c.concatText(i)
+		if err != nil {
+			return types.Null, err
+		}
+		sb.WriteString(s)
+	}
+	return c.str(sb.String())
+}
+
+// evalConcatWS leaves NULLs out, with their separator.
+func evalConcatWS(c call) (types.Value, error) {
+	separator, err := c.concatText(0)
+	if err != nil {
+		return types.Null, err
+	}
+	var parts []string
+	for i := 1; i < len(c.args); i++ {
+		if c.args[i].IsNull() {
+			continue
+		}
+		s, err := c.text(i)
+		if err != nil {
+			return types.Null, err
+		}
+		parts = append(parts, s)
+	}
+	return c.str(strings.Join(parts, separator))
+}
+
+func evalSpace(c call) (types.Value, error) {
+	n, err := c.bigint(0)
+	if err != nil || n < 0 {
+		return types.Null, err
+	}
+	return types.NewVarChar(strings.Repeat(" ", int(min(n, types.MaxVarChar)))), nil
+}

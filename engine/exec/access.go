@@ -1,0 +1,95 @@
+package exec
+
+import (
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/plan"
+	"loopbroker/engine/sqlerr"
+	"loopbroker/engine/storage"
+)
+
+// access turns the hints of a reference and the session's level into the way
+// its rows are locked.
+//
+// Precedence: a hint that names a level beats the session's, but UPDLOCK and
+// XLOCK void READCOMMITTED and READCOMMITTEDLOCK. READPAST needs READ COMMITTED
+// or REPEATABLE READ (error 650); in a query a hint of one of these levels lets
+// it pass under any session level, and so does a plain seek of a modification.
+func (r *run) access(t *catalog.Table, h *plan.Hints, target, seek bool) (storage.Access, error) {
+	level := r.rt.Isolation()
+	session := level
+	locking := h.UpdLock || h.XLock || target
+	switch {
+	case h.NoLock:
+		level = storage.ReadUncommitted
+	case h.Serializable:
+		level = storage.Serializable
+	case h.RepeatableRead:
+		level = storage.RepeatableRead
+	case (h.ReadCommitted || h.ReadCommittedLock) && !locking:
+		level = storage.ReadCommitted
+	}
+	if h.ReadPast {
+		if err := readPastAllowed(h, level, target, seek); err != nil {
+			return storage.Access{}, err
+		}
+	}
+	a := storage.Access{Mode: storage.S, ReadPast: h.ReadPast, NoWait: h.NoWait, Timeout: r.timeout}
+	switch level {
+	case storage.ReadUncommitted:
+		a.Mode = storage.None
+	case storage.RepeatableRead:
+		a.Hold = true
+	case storage.Serializable:
+		a.Hold, a.Range = true, true
+	}
+	switch {
+	case h.XLock:
+		a.Mode, a.Hold = storage.X, true
+	case h.UpdLock || target:
+		a.Mode, a.Hold = storage.U, true
+	}
+	switch {
+	case h.TabLockX, h.TabLock && h.XLock:
+		a.Table = storage.X
+	case h.TabLock && target:
+		a.Table = storage.X
+	case h.TabLock && a.Mode != storage.None:
+		a.Table = storage.S
+		if h.UpdLock {
+			a.Table = storage.U
+		}
+	}
+	return a, r.versions(t, h, level, session, locking, &a)
+}
+
+// versions gives a plain read the row versions that its level asks for.
+func (r *run) versions(t *catalog.Table, h *plan.Hints, level, session storage.Isolation, locking bool, a *storage.Access) error {
+	snapshot := session == storage.Snapshot && level == storage.Snapshot
+	reads := level == storage.ReadCommitted && !h.ReadCommittedLock && !locking && !h.ReadPast
+	if a.Table == storage.X || a.Table == storage.S || (!snapshot && !reads) {
+		return nil
+	}
+	v, err := r.rt.ReadView(t)
+	if err != nil || v == nil {
+		return err
+	}
+	r.views = append(r.views, v)
+	a.View = v
+	if !locking {
+		a.Mode, a.Hold, a.Range = storage.None, false, false
+	}
+	return nil
+}
+
+// readPastAllowed is the rule of error 650.
+func readPastAllowed(h *plan.Hints, level storage.Isolation, target, seek bool) error {
+	if h.ReadCommitted || h.ReadCommittedLock || h.RepeatableRead {
+		if !target {
+			return nil
+		}
+	}
+	if level == storage.ReadCommitted || level == storage.RepeatableRead || (target && seek) {
+		return nil
+	}
+	return sqlerr.New(650)
+}

@@ -1,0 +1,95 @@
+package exec
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"loopbroker/engine/storage"
+	"loopbroker/engine/types"
+)
+
+// run is the state of one execution.
+type run struct {
+	rt   Runtime
+	vars []types.Value
+	// rows has the current row of each source, nil for one that an outer join
+	// made up; ids the row ids of modification targets.
+	rows []types.Row
+	ids  []storage.RowID
+	// states are the caches of queries and spools, by their numbers.
+	states []any
+	// hit is set by a modification for each target row that it takes, so that
+	// the scan below can give back the locks of the others.
+	hit bool
+	// nulls says that an aggregate left a NULL out: message 8153.
+	nulls bool
+	ticks uint32
+
+	ctx     context.Context
+	timeout time.Duration
+	views   []*storage.View
+	keyBuf  []byte
+}
+
+var runs = sync.Pool{New: func() any { return &run{} }}
+
+// newRun returns the state for an execution with the given frame.
+func newRun(rt Runtime, sources, states int) *run {
+	r := runs.Get().(*run)
+	r.rt, r.vars, r.ctx, r.timeout = rt, rt.Variables(), rt.Context(), rt.LockTimeout()
+	r.rows = resize(r.rows, sources)
+	r.ids = resize(r.ids, sources)
+	r.states = resize(r.states, states)
+	return r
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// end closes what the run still holds and gives its memory back.
+func (r *run) end() {
+	for _, v := range r.views {
+		v.Close()
+	}
+	clear(r.rows)
+	clear(r.ids)
+	clear(r.states)
+	*r = run{rows: r.rows[:0], ids: r.ids[:0], states: r.states[:0], views: r.views[:0], keyBuf: r.keyBuf[:0]}
+	runs.Put(r)
+}
+
+// finish sends the warnings of a run that succeeded.
+func (r *run) finish() {
+	if r.nulls && r.rt.Options().AnsiWarnings {
+		r.rt.Warn(8153, "Warning: Null value is eliminated by an aggregate or other SET operation.")
+	}
+}
+
+// tick ends the run when its context is cancelled; loops that do not wait for
+// anything call it.
+func (r *run) tick() error {
+	r.ticks++
+	if r.ticks&255 != 0 || r.ctx == nil {
+		return nil
+	}
+	select {
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	default:
+		return nil
+	}
+}
+
+// context is that of the run; expressions without a frame have none of their
+// own.
+func (r *run) context() context.Context {
+	if r.ctx == nil {
+		r.ctx = r.rt.Context()
+	}
+	return r.ctx
+}

@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/syntax"
+)
+
+// rules binds the defaults, computed columns, checks and keys of a table; the
+// row being written is in source src.
+func (b *binder) rules(t *catalog.Table, src int) (*Rules, error) {
+	return b.rulesWithin(t, src, map[int32]*Rules{})
+}
+
+func (b *binder) rulesWithin(t *catalog.Table, src int, done map[int32]*Rules) (*Rules, error) {
+	r := &Rules{Src: src, Defaults: make([]Expr, len(t.Columns)), Computed: make([]Expr, len(t.Columns))}
+	done[t.ID] = r
+	over, err := b.overTable(t, src, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	plain := *b
+	plain.scope, plain.ctes, plain.params, plain.outermost = nil, nil, nil, false
+	for i, c := range t.Columns {
+		if err := r.column(&plain, over, i, c); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range t.Checks {
+		if c.Disabled {
+			continue
+		}
+		tree, err := syntax.ParseExpr(c.Text, syntax.Options{QuotedIdentifier: true})
+		if err != nil {
+			return nil, err
+		}
+		x, err := over.condition(tree)
+		if err != nil {
+			return nil, err
+		}
+		r.Checks = append(r.Checks, Check{Check: c, X: x})
+	}
+	return r, b.keys(t, r, done)
+}
+
+func (r *Rules) column(plain, over *binder, i int, c *catalog.Column) error {
+	text, in := c.Default, plain
+	if c.Computed {
+		text, in = c.ComputedText, over
+	}
+	if text == "" {
+		return nil
+	}
+	tree, err := syntax.ParseExpr(text, syntax.Options{QuotedIdentifier: true})
+	if err != nil {
+		return err
+	}
+	x, err := in.value(tree)
+	if err != nil {
+		return err
+	}
+	if c.Computed {
+		r.Computed[i] = x
+	} else {
+		r.Defaults[i] = x
+	}
+	return nil
+}
+
+// keys binds the foreign keys on both sides of a table.
+func (b *binder) keys(t *catalog.Table, r *Rules, done map[int32]*Rules) error {
+	for _, k := range t.ForeignKeys {
+		if k.Disabled {
+			continue
+		}
+		parent := t
+		if k.RefTable != t.ID {
+			var err error
+			if parent, err = b.env.TableByID(t.DatabaseID, k.RefTable); err != nil {
+				return err
+			}
+		}
+		b.addTable(parent)
+		r.Keys = append(r.Keys, Reference{Key: k, Child: t, Parent: parent})
+	}
+	seen := map[int32]bool{}
+	for _, id := range t.ReferencedBy {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		child := t
+		if id != t.ID {
+			var err error
+			if child, err = b.env.TableByID(t.DatabaseID, id); err != nil {
+				return err
+			}
+		}
+		b.addTable(child)
+		if err := b.references(t, child, r, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *binder) references(t, child *catalog.Table, r *Rules, done map[int32]*Rules) error {
+	for _, k := range child.ForeignKeys {
+		if k.RefTable != t.ID || k.Disabled {
+			continue
+		}
+		ref := Reference{Key: k, Child: child, Parent: t}
+		if acts(k.OnDelete) || acts(k.OnUpdate) {
+			ref.Rules = done[child.ID]
+			if ref.Rules == nil {
+				var err error
+				if ref.Rules, err = b.rulesWithin(child, b.source(), done); err != nil {
+					return err
+				}
+			}
+		}
+		r.References = append(r.References, ref)
+	}
+	return nil
+}
+
+// acts reports whether a referential action changes the child.
+func acts(action string) bool { return action != "" && action != "NO ACTION" }

@@ -1,0 +1,536 @@
+package plan
+
+import (
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/syntax"
+	"loopbroker/engine/types"
+)
+
+// fromPlan plans one FROM clause, or one side of an outer join.
+type fromPlan struct {
+	*planner
+	repeated   bool // runs once for each row of something around it
+	forceOrder bool
+	all        sources
+	items      []*fromItem
+	conds      []Expr
+}
+
+// fromItem is one source or outer join of an inner join.
+type fromItem struct {
+	rel  Rel
+	own  sources
+	deps sources // sources of the other items that it reads
+	lone bool    // a Join that is not inner
+}
+
+// plan orders the items and attaches every condition as early as it can be
+// checked. ordered says that the frames come in the order of want.
+func (f *fromPlan) plan(tree Rel, conds []Expr, want []SortKey) (rel Rel, ordered bool) {
+	f.conds = append([]Expr(nil), conds...)
+	f.flatten(tree)
+	f.all = sources{}
+	for _, it := range f.items {
+		it.own = definedBy(it.rel)
+		f.all.add(it.own)
+	}
+	for _, it := range f.items {
+		it.deps = sources{}
+		visitRel(&it.rel, func(x *Expr) {
+			for s := range sourcesOf(*x, f.all) {
+				if !it.own[s] {
+					it.deps[s] = true
+				}
+			}
+		})
+	}
+	startup := f.startup()
+	placed := sources{}
+	items := f.items
+	for len(items) > 0 {
+		i := f.next(items, placed, want, rel == nil)
+		it := items[i]
+		items = append(items[:i:i], items[i+1:]...)
+		mine := f.take(it, placed)
+		if rel == nil {
+			rel, ordered = f.first(it, mine, want)
+		} else {
+			rel = f.join(rel, it, mine, placed)
+		}
+		placed.add(it.own)
+	}
+	if len(f.conds) > 0 {
+		rel = &Filter{X: rel, Conds: f.conds}
+	}
+	if len(startup) > 0 {
+		rel = &Filter{X: rel, Conds: startup, Startup: true}
+	}
+	return rel, ordered
+}
+
+// flatten collects the items of inner joins, with the conditions on them.
+func (f *fromPlan) flatten(r Rel) {
+	switch n := r.(type) {
+	case *Filter:
+		f.conds = append(f.conds, n.Conds...)
+		f.flatten(n.X)
+		return
+	case *OneRow:
+		if len(f.items) > 0 {
+			return
+		}
+	case *Join:
+		if n.Kind == JoinLeft && f.rejects(n) {
+			n.Kind = JoinInner
+		}
+		switch n.Kind {
+		case JoinInner, JoinApply:
+			f.flatten(n.L)
+			f.flatten(n.R)
+			f.conds = append(f.conds, n.On...)
+			return
+		}
+		f.items = append(f.items, &fromItem{rel: n, lone: true})
+		return
+	}
+	f.items = append(f.items, &fromItem{rel: r})
+}
+
+// rejects reports whether a condition above an outer join is never true for a
+// row that the join made up.
+func (f *fromPlan) rejects(j *Join) bool {
+	right := definedBy(j.R)
+	for _, c := range f.conds {
+		for _, x := range strictOperands(c) {
+			if col, ok := stripConvert(x).(*Column); ok && right[col.Src] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// strictOperands are the operands of c that make it not true when NULL.
+func strictOperands(c Expr) []Expr {
+	switch n := c.(type) {
+	case *Compare:
+		return []Expr{n.L, n.R}
+	case *InList:
+		return []Expr{n.X}
+	case *Like:
+		return []Expr{n.X}
+	case *IsNull:
+		if n.Not {
+			return []Expr{n.X}
+		}
+	}
+	return nil
+}
+
+func stripConvert(x Expr) Expr {
+	for {
+		c, ok := x.(*Convert)
+		if !ok {
+			return x
+		}
+		x = c.X
+	}
+}
+
+// startup takes the conditions that read no source of this FROM clause.
+func (f *fromPlan) startup() []Expr {
+	var out, rest []Expr
+	for _, c := range f.conds {
+		if len(sourcesOf(c, f.all)) == 0 && !volatile(c) {
+			out = append(out, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	f.conds = rest
+	return out
+}
+
+// take removes the conditions that can be checked once it is placed.
+func (f *fromPlan) take(it *fromItem, placed sources) []Expr {
+	var mine, rest []Expr
+	for _, c := range f.conds {
+		if f.ready(c, it, placed) {
+			mine = append(mine, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	f.conds = rest
+	return mine
+}
+
+func (f *fromPlan) ready(c Expr, it *fromItem, placed sources) bool {
+	for s := range sourcesOf(c, f.all) {
+		if !placed[s] && !it.own[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// next picks the item to place next.
+func (f *fromPlan) next(items []*fromItem, placed sources, want []SortKey, first bool) int {
+	best, bestScore := -1, -1
+	for i, it := range items {
+		if !placed.has(it.deps) {
+			continue
+		}
+		if f.forceOrder {
+			return i
+		}
+		if n := f.merit(it, placed, want, first); n > bestScore {
+			best, bestScore = i, n
+		}
+	}
+	if best < 0 {
+		return 0
+	}
+	return best
+}
+
+// merit says how good it is to place it now.
+func (f *fromPlan) merit(it *fromItem, placed sources, want []SortKey, first bool) int {
+	var conds []Expr
+	linked := false
+	for _, c := range f.conds {
+		if !f.ready(c, it, placed) {
+			continue
+		}
+		of := sourcesOf(c, f.all)
+		if it.own.overlaps(of) {
+			conds = append(conds, c)
+			linked = linked || placed.overlaps(of)
+		}
+	}
+	base := 0
+	if linked {
+		base = 300
+	}
+	switch r := it.rel.(type) {
+	case *Scan:
+		if !first {
+			want = nil
+		}
+		probe := *r
+		rest := f.choosePath(&probe, conds, f.known(it.own), want)
+		switch {
+		case probe.Path.Single:
+			return base + 5000
+		case len(probe.Path.Keys) > 0:
+			return base + 2000 + 100*len(probe.Path.Keys)
+		case probe.Path.Lo != nil || probe.Path.Hi != nil:
+			return base + 700
+		case r.Kind != ScanTable:
+			return base + 500
+		case r.Table.Temporary:
+			return base + 450
+		case len(want) > 0 && delivers(r.Src, &probe.Path, want, probe.Path.Desc):
+			return base + 400
+		case len(rest) > 0:
+			return base + 200
+		}
+		return base + 100
+	case *Values, *TableFunc, *WorkTable, *OneRow:
+		return base + 600
+	case *Join:
+		if r.Kind == JoinLeft || r.Kind == JoinOuterApply {
+			inner := &fromItem{rel: r.L, own: definedBy(r.L)}
+			if _, ok := r.L.(*Scan); ok {
+				return f.merit(inner, placed, want, first)
+			}
+		}
+	}
+	return base + 150
+}
+
+func (s sources) overlaps(o sources) bool {
+	for k := range o {
+		if s[k] {
+			return true
+		}
+	}
+	return false
+}
+
+// known returns the test whether an expression reads none of own.
+func (f *fromPlan) known(own sources) func(Expr) bool {
+	return func(x Expr) bool { return len(sourcesOf(x, own)) == 0 }
+}
+
+// first places the first item.
+func (f *fromPlan) first(it *fromItem, conds []Expr, want []SortKey) (Rel, bool) {
+	if it.lone {
+		return f.outer(it, conds, want)
+	}
+	if f.repeated {
+		return f.repeatedly(it, conds, sources{}), false
+	}
+	rel := f.leaf(it, conds, want)
+	s, ok := rel.(*Scan)
+	return rel, ok && len(want) > 0 && s.Path.Index >= 0 && (s.Path.Single || delivers(s.Src, &s.Path, want, s.Path.Desc))
+}
+
+// join places a further item under a join with what is there.
+func (f *fromPlan) join(l Rel, it *fromItem, conds []Expr, placed sources) Rel {
+	j := &Join{Kind: JoinInner, L: l, Left: sorted(placed), Right: sorted(it.own)}
+	if it.lone {
+		j.R, _ = f.outer(it, conds, nil)
+		if len(it.deps) == 0 {
+			j.R = f.spool(j.R, it, placed)
+		}
+		return j
+	}
+	j.R = f.repeatedly(it, conds, placed)
+	return j
+}
+
+// leaf plans a single source with the conditions on it.
+func (f *fromPlan) leaf(it *fromItem, conds []Expr, want []SortKey) Rel {
+	switch r := it.rel.(type) {
+	case *Scan:
+		r.Filter = f.choosePath(r, conds, f.known(it.own), want)
+	case *SystemScan:
+		r.Filter = conds
+	case *TableFunc:
+		r.Filter = conds
+	case *Derived:
+		for _, c := range conds {
+			if !it.own.overlaps(sourcesOf(c, f.all)) || !f.push(r, c) {
+				r.Filter = append(r.Filter, c)
+			}
+		}
+		f.query(r.Query, f.repeated)
+	case *Recursive:
+		r.Filter = conds
+		f.query(r.Anchor, false)
+		for _, s := range r.Steps {
+			f.query(s, true)
+		}
+	case *Inline:
+		f.query(r.Query, false)
+		return filtered(r.Query.Root, conds)
+	default:
+		return filtered(it.rel, conds)
+	}
+	return it.rel
+}
+
+func filtered(r Rel, conds []Expr) Rel {
+	if len(conds) == 0 {
+		return r
+	}
+	return &Filter{X: r, Conds: conds}
+}
+
+// repeatedly plans a source that is read once for each row of others: by a seek
+// if there is one, else from a spool.
+func (f *fromPlan) repeatedly(it *fromItem, conds []Expr, placed sources) Rel {
+	if s, ok := it.rel.(*Scan); ok {
+		probe := *s
+		f.choosePath(&probe, conds, f.known(it.own), nil)
+		if len(probe.Path.Keys) > 0 || s.Kind == ScanPseudo && !hasEquality(conds, it.own) {
+			return f.leaf(it, conds, nil)
+		}
+	}
+	if len(it.deps) > 0 {
+		return f.leaf(it, conds, nil)
+	}
+	var local, joint []Expr
+	for _, c := range conds {
+		if it.readsOnlyOwn(c) {
+			local = append(local, c)
+		} else {
+			joint = append(joint, c)
+		}
+	}
+	if len(placed) == 0 && len(joint) == 0 && f.readsOutside(it) {
+		return f.leaf(it, conds, nil)
+	}
+	sp := &Spool{ID: f.b.state()}
+	var rest []Expr
+	for _, c := range joint {
+		if !f.hashKey(sp, it, c) {
+			rest = append(rest, c)
+		}
+	}
+	if len(placed) == 0 && len(sp.Build) == 0 && len(joint) > 0 && !cheapToKeep(it.rel) {
+		return f.leaf(it, conds, nil)
+	}
+	if len(placed) == 0 && f.readsOutside(it) {
+		return f.leaf(it, conds, nil)
+	}
+	sp.Again = f.readsOutside(it)
+	sub := &fromPlan{planner: f.planner, all: f.all, conds: f.conds}
+	sp.X = sub.leaf(it, local, nil)
+	sp.Sources = sorted(it.own)
+	return filtered(sp, rest)
+}
+
+// cheapToKeep reports whether a relation is worth keeping even without a key to
+// look it up by.
+func cheapToKeep(r Rel) bool {
+	_, table := r.(*Scan)
+	return !table
+}
+
+func hasEquality(conds []Expr, own sources) bool {
+	for _, c := range conds {
+		if n, ok := c.(*Compare); ok && n.Op == syntax.OpEq && own.overlaps(sourcesOf(c, nil)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readsOnlyOwn reports whether a condition reads no source but it's own.
+func (it *fromItem) readsOnlyOwn(c Expr) bool {
+	for s := range sourcesOf(c, nil) {
+		if !it.own[s] && !definedInside(c, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// definedInside reports whether a query within x binds source s.
+func definedInside(x Expr, s int) bool {
+	found := false
+	var walk func(*Expr)
+	walk = func(e *Expr) {
+		(*e).visit(walk, func(q *Query) { found = found || (s >= q.lo && s < q.hi) })
+	}
+	walk(&x)
+	return found
+}
+
+// readsOutside reports whether an item reads rows around this FROM clause.
+func (f *fromPlan) readsOutside(it *fromItem) bool {
+	inner := sources{}
+	inner.add(it.own)
+	lo, hi := rangeOf(it.rel)
+	out := false
+	visitRel(&it.rel, func(x *Expr) {
+		for s := range sourcesOf(*x, nil) {
+			if !inner[s] && (s < lo || s >= hi) && !definedInside(*x, s) {
+				out = true
+			}
+		}
+	})
+	return out
+}
+
+// rangeOf is the range of sources bound by the query of a derived relation.
+func rangeOf(r Rel) (lo, hi int) {
+	switch n := r.(type) {
+	case *Derived:
+		return n.Query.lo, n.Query.hi
+	case *Recursive:
+		lo, hi = n.Anchor.lo, n.Anchor.hi
+		for _, s := range n.Steps {
+			lo, hi = min(lo, s.lo), max(hi, s.hi)
+		}
+	}
+	return lo, hi
+}
+
+// spool keeps the frames of a whole subtree for the run.
+func (f *fromPlan) spool(r Rel, it *fromItem, _ sources) Rel {
+	return &Spool{ID: f.b.state(), X: r, Sources: sorted(it.own), Again: f.readsOutside(it)}
+}
+
+// hashKey makes an equality between the item and others a key of the spool.
+func (f *fromPlan) hashKey(sp *Spool, it *fromItem, c Expr) bool {
+	n, ok := c.(*Compare)
+	if !ok || n.Op != syntax.OpEq {
+		return false
+	}
+	build, probe := n.L, n.R
+	if len(sourcesOf(build, it.own)) == 0 {
+		build, probe = probe, build
+	}
+	if hasQuery(build) || hasQuery(probe) || len(sourcesOf(probe, it.own)) > 0 || !it.readsOnlyOwn(build) || len(sourcesOf(build, it.own)) == 0 {
+		return false
+	}
+	t, ok := hashType(build.Type(), probe.Type(), n.Collation)
+	if !ok {
+		return false
+	}
+	sp.Build = append(sp.Build, f.b.convertTo(build, t))
+	sp.Probe = append(sp.Probe, f.b.convertTo(probe, t))
+	sp.Keys = append(sp.Keys, t)
+	return true
+}
+
+// hashType is the type in which the two sides of an equality have equal keys.
+func hashType(a, c types.Type, coll *types.Collation) (types.Type, bool) {
+	if a.Kind.IsInteger() && c.Kind.IsInteger() {
+		return types.TypeBigInt, true
+	}
+	if a.Kind.IsChar() && c.Kind.IsChar() {
+		return types.NVarChar(types.Max).WithCollation(coll), true
+	}
+	if a == c {
+		return a, true
+	}
+	t, err := types.Common(a, c)
+	return t, err == nil && t.Kind != types.KindVariant
+}
+
+// outer plans an item that is an outer join.
+func (f *fromPlan) outer(it *fromItem, conds []Expr, want []SortKey) (Rel, bool) {
+	j := it.rel.(*Join)
+	if j.Kind == JoinFull {
+		return f.full(it, j, conds)
+	}
+	left := definedBy(j.L)
+	right := definedBy(j.R)
+	var below, above []Expr
+	for _, c := range conds {
+		if len(sourcesOf(c, right)) == 0 {
+			below = append(below, c)
+		} else {
+			above = append(above, c)
+		}
+	}
+	lf := &fromPlan{planner: f.planner, repeated: f.repeated, forceOrder: f.forceOrder}
+	l, ordered := lf.plan(j.L, below, want)
+	rf := &fromPlan{planner: f.planner, repeated: true, forceOrder: f.forceOrder}
+	r, _ := rf.plan(j.R, j.On, nil)
+	out := &Join{Kind: JoinLeft, L: l, R: r, Left: sorted(left), Right: sorted(right)}
+	return filtered(out, above), ordered
+}
+
+// full plans a full outer join: the right side is kept and its unmatched frames
+// come last.
+func (f *fromPlan) full(it *fromItem, j *Join, conds []Expr) (Rel, bool) {
+	lf := &fromPlan{planner: f.planner}
+	l, _ := lf.plan(j.L, nil, nil)
+	rf := &fromPlan{planner: f.planner}
+	r, _ := rf.plan(j.R, nil, nil)
+	right := &fromItem{rel: r, own: definedBy(j.R)}
+	sp := &Spool{ID: f.b.state(), X: r, Sources: sorted(right.own), Again: f.readsOutside(it)}
+	var rest []Expr
+	for _, c := range j.On {
+		if !f.hashKey(sp, right, c) {
+			rest = append(rest, c)
+		}
+	}
+	out := &Join{Kind: JoinFull, L: l, R: sp, On: rest, Left: sorted(definedBy(j.L)), Right: sp.Sources}
+	return filtered(out, conds), false
+}
+
+// primaryKey returns the position of the clustered or primary key index.
+func primaryKey(t *catalog.Table) int {
+	for i, ix := range t.Indexes {
+		if ix.PrimaryKey {
+			return i
+		}
+	}
+	return -1
+}

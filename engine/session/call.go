@@ -1,0 +1,517 @@
+package session
+
+import (
+	"errors"
+	"strings"
+
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/sqlerr"
+	"loopbroker/engine/syntax"
+	"loopbroker/engine/types"
+	"loopbroker/engine/wire"
+)
+
+// execStatement is a compiled EXEC.
+type execStatement struct {
+	returnSlot int // -1 without "EXEC @rc ="
+	returnType types.Type
+	proc       *syntax.Name
+	procVar    int // slot of EXEC @name, -1 otherwise
+	args       []argument
+	strings    []*lazyExpr
+	at         string // EXEC (…) AT server
+	as         *syntax.ExecuteContext
+	line       int32
+}
+
+// argument is one actual argument of a call.
+type argument struct {
+	name   string // with the leading @; empty for a positional one
+	value  *lazyExpr
+	isDef  bool // DEFAULT
+	output bool
+	slot   int // the caller's variable, for output arguments; -1 otherwise
+	table  int // the caller's table variable; -1 otherwise
+}
+
+// execStatement compiles EXEC.
+func (c *compiler) execStatement(s syntax.Statement) bool {
+	e, ok := s.(*syntax.Exec)
+	if !ok {
+		return false
+	}
+	call, err := c.execCall(e)
+	if err != nil {
+		c.emit(s, func(*Session, *frame) error { return compileError(err) })
+		return true
+	}
+	c.emit(s, func(x *Session, f *frame) error { return x.execute(f, call) })
+	return true
+}
+
+// execCall resolves the variables of an EXEC.
+func (c *compiler) execCall(s *syntax.Exec) (*execStatement, error) {
+	e := &execStatement{returnSlot: -1, procVar: -1, proc: s.Proc, at: s.Server.Name, as: s.As, line: s.Line}
+	if s.Return != "" {
+		slot, ok := c.p.index[catalog.Fold(s.Return)]
+		if !ok {
+			return nil, sqlerr.New(137, s.Return).At(s.Line)
+		}
+		e.returnSlot, e.returnType = slot, c.p.vars[slot].typ
+	}
+	if s.ProcVar != "" {
+		slot, ok := c.p.index[catalog.Fold(s.ProcVar)]
+		if !ok {
+			return nil, sqlerr.New(137, s.ProcVar).At(s.Line)
+		}
+		e.procVar = slot
+	}
+	for _, str := range s.Strings {
+		e.strings = append(e.strings, newLazyExpr(str))
+	}
+	named := false
+	for i, a := range s.Args {
+		arg := argument{name: a.Name, output: a.Output, slot: -1, table: -1}
+		if a.Name != "" {
+			named = true
+		} else if named {
+			return nil, sqlerr.New(119, i+1).At(a.Line)
+		}
+		if l, ok := a.X.(*syntax.Literal); ok && l.Kind == syntax.LitDefault {
+			arg.isDef = true
+			e.args = append(e.args, arg)
+			continue
+		}
+		if v, ok := a.X.(*syntax.Variable); ok {
+			key := catalog.Fold(v.Name)
+			if slot, ok := c.p.tindex[key]; ok {
+				arg.table = slot
+				e.args = append(e.args, arg)
+				continue
+			}
+			slot, ok := c.p.index[key]
+			if !ok {
+				return nil, sqlerr.New(137, v.Name).At(a.Line)
+			}
+			arg.slot = slot
+		}
+		arg.value = newLazyExpr(parameterDefault(a.X))
+		e.args = append(e.args, arg)
+	}
+	return e, nil
+}
+
+// actual is an argument with its value.
+type actual struct {
+	name   string
+	value  types.Value
+	typ    types.Type
+	isDef  bool
+	output bool
+	table  *catalog.Table // a table-valued argument
+	// assign stores the value of an output parameter in the caller's variable.
+	assign func(v types.Value) error
+}
+
+// actuals evaluates the arguments of a call.
+func (x *Session) actuals(f *frame, args []argument) ([]actual, error) {
+	out := make([]actual, len(args))
+	for i := range args {
+		a := &args[i]
+		out[i] = actual{name: a.name, isDef: a.isDef, output: a.output}
+		switch {
+		case a.isDef:
+			continue
+		case a.table >= 0:
+			x.tableVariable(f, a.table)
+			out[i].table = f.tables[a.table].table
+			if err := x.endTableVariables(f, nil); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if a.slot >= 0 {
+			out[i].value, out[i].typ = f.vars[a.slot], f.prog.vars[a.slot].typ
+		} else {
+			v, err := a.value.eval(x, f)
+			if err != nil {
+				return nil, err
+			}
+			c, err := a.value.compile(x, f)
+			if err != nil {
+				return nil, err
+			}
+			out[i].value, out[i].typ = v, c.expr.Type()
+		}
+		if a.output {
+			if a.slot < 0 {
+				return nil, sqlerr.New(179)
+			}
+			slot, t := a.slot, f.prog.vars[a.slot].typ
+			out[i].assign = func(v types.Value) error {
+				v, err := types.Assign(v, t)
+				if err == nil {
+					f.vars[slot] = v
+				}
+				return err
+			}
+		}
+	}
+	return out, nil
+}
+
+// execute runs EXEC.
+func (x *Session) execute(f *frame, e *execStatement) error {
+	if x.functions > 0 {
+		return sqlerr.New(557)
+	}
+	if e.strings != nil {
+		return x.executeString(f, e)
+	}
+	name, err := x.procedureName(f, e)
+	if err != nil {
+		return err
+	}
+	args, err := x.actuals(f, e.args)
+	if err != nil {
+		return err
+	}
+	code, null, err := x.callProcedure(name, args)
+	if err != nil {
+		return err
+	}
+	if e.returnSlot >= 0 && !null {
+		v, err := types.Assign(types.NewInt(int64(code)), e.returnType)
+		if err != nil {
+			return err
+		}
+		f.vars[e.returnSlot] = v
+	} else if e.returnSlot >= 0 {
+		f.vars[e.returnSlot] = types.Null
+	}
+	return nil
+}
+
+// procedureName is the name that an EXEC calls, error 2812.
+func (x *Session) procedureName(f *frame, e *execStatement) (syntax.Name, error) {
+	if e.proc != nil {
+		return *e.proc, nil
+	}
+	v, err := types.Convert(f.vars[e.procVar], types.NVarChar(776), 0)
+	if err != nil {
+		return syntax.Name{}, err
+	}
+	n, ok := parseName(v.Text())
+	if !ok {
+		return syntax.Name{}, sqlerr.New(2812, v.Text())
+	}
+	n.Line = e.line
+	return n, nil
+}
+
+// callProcedure calls a procedure of this server, of the system or of a linked
+// server. null is set when a remote call has given no return code.
+func (x *Session) callProcedure(n syntax.Name, args []actual) (code int32, null bool, err error) {
+	if n.Server.Name != "" {
+		return x.callRemote(n, args)
+	}
+	if p, ok := systemProcedure(n); ok {
+		code, err = x.callSystem(p, args)
+		return code, false, err
+	}
+	o, _, err := x.lookup(n, x.moduleSchema())
+	if err != nil {
+		return 0, false, err
+	}
+	m, ok := o.(*catalog.Module)
+	if !ok || m.ModuleKind != catalog.KindProcedure {
+		return 0, false, sqlerr.New(2812, displayName(n))
+	}
+	code, err = x.callModule(m, args)
+	return code, false, err
+}
+
+// moduleSchema is the schema of the running module, empty in a batch.
+func (x *Session) moduleSchema() string {
+	if f := x.frame; f != nil && f.module != nil {
+		return f.module.Schema
+	}
+	return ""
+}
+
+// callModule runs a procedure.
+func (x *Session) callModule(m *catalog.Module, args []actual) (int32, error) {
+	if err := x.mayExecute(m); err != nil {
+		return 0, err
+	}
+	m, p, err := x.moduleProgram(m)
+	if err != nil {
+		return 0, err
+	}
+	f := x.newFrame(p, m, x.frame)
+	if err := x.bindArguments(f, m.Name, args); err != nil {
+		return 0, err
+	}
+	before := x.txn.count
+	err = x.call(f, func() error {
+		if db, ok := x.srv.cat.DatabaseByID(m.DatabaseID); ok {
+			x.db = db
+		}
+		x.opts.quotedIdentifier, x.opts.ansiNulls = m.QuotedIdentifier, m.AnsiNulls
+		if err := x.impersonateFor(m, f); err != nil {
+			return err
+		}
+		return x.run(f)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if err := x.returnOutputs(f, args); err != nil {
+		return 0, err
+	}
+	if err := x.out.Done(wire.Done{Command: wire.CommandExecute, Proc: true, InProc: x.frame.inProc()}); err != nil && x.frame.caller == nil {
+		return 0, err
+	}
+	if x.txn.count != before && x.inserting == nil {
+		return f.returned, x.countMismatch(f, before)
+	}
+	return f.returned, nil
+}
+
+// countMismatch is error 266: a procedure left @@TRANCOUNT other than it was.
+func (x *Session) countMismatch(_ *frame, before int) error {
+	return sqlerr.New(266, before, x.txn.count)
+}
+
+// bindArguments gives a frame's parameters their values, error 201, 8144, 8145
+// and 8146.
+func (x *Session) bindArguments(f *frame, name string, args []actual) error {
+	params := f.prog.params
+	given := make([]bool, len(params))
+	for i := range args {
+		a := &args[i]
+		at := i
+		if a.name != "" {
+			if at = findParameter(params, a.name); at < 0 {
+				if len(params) == 0 {
+					return sqlerr.New(8146, name)
+				}
+				return sqlerr.New(8145, a.name, name)
+			}
+		} else if at >= len(params) {
+			if len(params) == 0 {
+				return sqlerr.New(8146, name)
+			}
+			return sqlerr.New(8144, name)
+		}
+		if given[at] {
+			return sqlerr.New(8143, params[at].name)
+		}
+		if err := x.bindArgument(f, name, &params[at], a); err != nil {
+			return err
+		}
+		given[at] = !a.isDef
+	}
+	for i := range params {
+		if given[i] || params[i].table {
+			continue
+		}
+		if params[i].fallback == nil {
+			return sqlerr.New(201, name, params[i].name)
+		}
+		v, err := params[i].fallback.eval(x, f)
+		if err != nil {
+			return err
+		}
+		if f.vars[params[i].slot], err = types.Assign(v, params[i].typ); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func findParameter(params []parameter, name string) int {
+	for i := range params {
+		if strings.EqualFold(params[i].name, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// bindArgument gives one parameter its value.
+func (x *Session) bindArgument(f *frame, proc string, p *parameter, a *actual) error {
+	switch {
+	case a.isDef:
+		return nil
+	case p.table:
+		if a.table == nil {
+			return sqlerr.New(206, a.typ.String(), f.prog.tables[p.slot].shape.Name)
+		}
+		f.tables[p.slot] = &tableInstance{table: a.table}
+		return nil
+	case a.table != nil:
+		return sqlerr.New(206, a.table.Name, p.typ.String())
+	case a.output && !p.output:
+		return sqlerr.New(8162, p.name)
+	}
+	v, err := types.Assign(a.value, p.typ)
+	if err != nil {
+		return conversionInCall(err, a.typ, p.typ)
+	}
+	f.vars[p.slot] = v
+	return nil
+}
+
+// conversionInCall is error 8114, which a procedure call gives where an
+// assignment gives 245.
+func conversionInCall(err error, from, to types.Type) error {
+	var e *sqlerr.Error
+	if errors.As(err, &e) && (e.Number == 245 || e.Number == 241) {
+		return sqlerr.New(8114, from.Kind.String(), to.Kind.String())
+	}
+	return err
+}
+
+// returnOutputs copies output parameters to the caller's variables.
+func (x *Session) returnOutputs(f *frame, args []actual) error {
+	for i := range args {
+		a := &args[i]
+		if !a.output || a.assign == nil {
+			continue
+		}
+		at := i
+		if a.name != "" {
+			at = findParameter(f.prog.params, a.name)
+		}
+		if err := a.assign(f.vars[f.prog.params[at].slot]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moduleProgram returns the compiled body of a module, as it is now.
+func (x *Session) moduleProgram(m *catalog.Module) (*catalog.Module, *program, error) {
+	if p, ok := m.Compiled.Load().(*moduleCode); ok && p.current(x) {
+		return m, p.program, nil
+	}
+	b := &binder{x: x}
+	defer b.close()
+	if err := b.stable(m.DatabaseID, m.ID); err != nil {
+		return nil, nil, err
+	}
+	db, ok := x.srv.cat.DatabaseByID(m.DatabaseID)
+	if ok {
+		if o, found := db.ObjectByID(m.ID); found {
+			if now, ok := o.(*catalog.Module); ok {
+				m = now
+			}
+		} else {
+			return nil, nil, sqlerr.New(2812, m.Name)
+		}
+	}
+	saved := x.db
+	x.db = db
+	defer func() { x.db = saved }()
+	p, err := x.compileModule(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.Compiled.Store(&moduleCode{program: p, version: db.Version(), db: db})
+	return m, p, nil
+}
+
+// moduleCode is what Module.Compiled holds.
+type moduleCode struct {
+	program *program
+	version uint64
+	db      *catalog.Database
+}
+
+// current reports whether the code may be used: a module is compiled again
+// when the catalog has changed, so that it is waited for while another
+// transaction alters it, and types are looked up again.
+func (c *moduleCode) current(*Session) bool { return c.version == c.db.Version() }
+
+// compileModule compiles the text of a procedure, function or trigger.
+func (x *Session) compileModule(m *catalog.Module) (*program, error) {
+	b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range b.Statements {
+		switch s := s.(type) {
+		case *syntax.CreateProcedure:
+			return x.newProgram(m.Text, m, s.Params, s.Body, nil)
+		case *syntax.CreateFunction:
+			return x.newProgram(m.Text, m, s.Params, s.Body, func(c *compiler) error {
+				if s.Table == nil {
+					return nil
+				}
+				shape, err := x.tableShape(s.TableVar, s.Table, c.p)
+				if err != nil {
+					return err
+				}
+				_, err = c.declareTable(s.Pos, s.TableVar, shape, false)
+				return err
+			})
+		case *syntax.CreateTrigger:
+			return x.newProgram(m.Text, m, nil, s.Body, func(c *compiler) error {
+				t, err := x.pseudoTable(m)
+				c.p.trigger = t
+				return err
+			})
+		}
+	}
+	return nil, sqlerr.New(8630, "the stored text of "+m.Name+" is not a module")
+}
+
+// executeString runs EXEC ('…').
+func (x *Session) executeString(f *frame, e *execStatement) error {
+	var sb strings.Builder
+	for _, part := range e.strings {
+		v, err := part.eval(x, f)
+		if err != nil {
+			return err
+		}
+		if v, err = types.Convert(v, types.NVarChar(types.Max), 0); err != nil {
+			return err
+		}
+		sb.WriteString(v.Text())
+	}
+	if e.at != "" {
+		return x.executeAt(f, e, sb.String())
+	}
+	if e.as != nil {
+		return sqlerr.Unsupported("EXECUTE ('…') AS")
+	}
+	return x.runDynamic(sb.String(), nil, nil)
+}
+
+// runDynamic runs a string as a batch of its own in a nested frame.
+func (x *Session) runDynamic(text string, p *program, bind func(f *frame) error) error {
+	if p == nil {
+		var err error
+		if p, err = x.parse(text, nil); err != nil {
+			return err
+		}
+	}
+	f := x.newFrame(p, nil, x.frame)
+	f.dynamic = true
+	before := x.txn.count
+	if bind != nil {
+		if err := bind(f); err != nil {
+			return err
+		}
+	}
+	user := x.ident.user
+	err := x.call(f, func() error { return x.run(f) })
+	if x.ident.database == nil {
+		x.ident.user = user
+	}
+	if err == nil && x.txn.count != before && x.inserting == nil && bind != nil {
+		return x.countMismatch(f, before)
+	}
+	return err
+}

@@ -1,0 +1,283 @@
+package session
+
+import (
+	"strings"
+
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/exec"
+	"loopbroker/engine/sqlerr"
+	"loopbroker/engine/syntax"
+	"loopbroker/engine/types"
+)
+
+// cursor is a T-SQL cursor. Its rows are read when it is opened, as those of a
+// STATIC cursor are; a cursor whose rows must follow the table is refused.
+type cursor struct {
+	name  string
+	def   *cursorDef
+	frame *frame // of a LOCAL cursor; nil for a GLOBAL one
+	open  bool
+	rows  []types.Row
+	cols  []exec.Column
+	at    int // position of the current row; -1 before the first
+}
+
+// cursorDef is the compiled definition of a cursor.
+type cursorDef struct {
+	query   *lazyStatement
+	scroll  bool
+	local   bool
+	invalid error
+}
+
+// defineCursor reads the options of a cursor.
+func defineCursor(d *syntax.CursorDef) *cursorDef {
+	def := &cursorDef{query: &lazyStatement{src: d.Select}}
+	for _, o := range d.Options {
+		switch o {
+		case "LOCAL":
+			def.local = true
+		case "GLOBAL":
+		case "SCROLL":
+			def.scroll = true
+		case "STATIC", "INSENSITIVE", "KEYSET":
+			def.scroll = true
+			if o == "KEYSET" {
+				def.invalid = sqlerr.Unsupported("KEYSET cursor")
+			}
+		case "FAST_FORWARD", "FORWARD_ONLY", "READ_ONLY", "TYPE_WARNING":
+		default: // DYNAMIC, SCROLL_LOCKS, OPTIMISTIC
+			def.invalid = sqlerr.Unsupported(o + " cursor")
+		}
+	}
+	if d.ForUpdate {
+		def.invalid = sqlerr.Unsupported("cursor FOR UPDATE")
+	}
+	return def
+}
+
+// cursorStatement compiles the statements about cursors.
+func (c *compiler) cursorStatement(s syntax.Statement) bool {
+	switch s := s.(type) {
+	case *syntax.DeclareCursor:
+		def, name := defineCursor(&s.Def), s.Name.Name
+		c.emit(s, func(x *Session, f *frame) error { return x.declareCursor(f, name, def) })
+	case *syntax.SetVariable: // SET @c = CURSOR FOR …
+		slot, ok := c.p.index[catalog.Fold(s.Name)]
+		if !ok || !c.p.vars[slot].cursor {
+			missing := s.Name
+			c.emit(s, func(*Session, *frame) error { return &scopeError{sqlerr.New(137, missing)} })
+			return true
+		}
+		def := defineCursor(s.Cursor)
+		c.emit(s, func(_ *Session, f *frame) error {
+			if def.invalid != nil {
+				return def.invalid
+			}
+			f.setCursor(slot, &cursor{def: def, frame: f, at: -1})
+			return nil
+		})
+	case *syntax.CursorOp:
+		op, name := s.Op, s.Name
+		c.emit(s, func(x *Session, f *frame) error { return x.cursorOp(f, op, name) })
+	case *syntax.Fetch:
+		return c.fetch(s)
+	default:
+		return false
+	}
+	return true
+}
+
+func (f *frame) setCursor(slot int, cur *cursor) {
+	if f.cursorVars == nil {
+		f.cursorVars = map[int]*cursor{}
+	}
+	f.cursorVars[slot] = cur
+}
+
+func (x *Session) declareCursor(f *frame, name string, def *cursorDef) error {
+	if def.invalid != nil {
+		return def.invalid
+	}
+	key := catalog.Fold(name)
+	if old, exists := x.cursors[key]; exists && (old.frame == nil || old.frame == f) {
+		return sqlerr.New(16915, name)
+	}
+	if x.cursors == nil {
+		x.cursors = map[string]*cursor{}
+	}
+	cur := &cursor{name: name, def: def, at: -1}
+	if def.local {
+		cur.frame = f
+	}
+	x.cursors[key] = cur
+	return nil
+}
+
+// cursorByName finds a cursor or what a cursor variable refers to.
+func (x *Session) cursorByName(f *frame, name string) (*cursor, error) {
+	if strings.HasPrefix(name, "@") {
+		slot, ok := f.prog.index[catalog.Fold(name)]
+		if !ok {
+			return nil, sqlerr.New(137, name)
+		}
+		cur := f.cursorVars[slot]
+		if cur == nil {
+			return nil, sqlerr.New(16950, name)
+		}
+		return cur, nil
+	}
+	cur, ok := x.cursors[catalog.Fold(name)]
+	if !ok {
+		return nil, sqlerr.New(16916, name)
+	}
+	return cur, nil
+}
+
+func (x *Session) cursorOp(f *frame, op, name string) error {
+	cur, err := x.cursorByName(f, name)
+	if err != nil {
+		return err
+	}
+	switch op {
+	case "OPEN":
+		if cur.open {
+			return sqlerr.New(16905)
+		}
+		return x.openCursor(f, cur)
+	case "CLOSE":
+		if !cur.open {
+			return sqlerr.New(16917)
+		}
+		cur.open, cur.rows = false, nil
+	case "DEALLOCATE":
+		if strings.HasPrefix(name, "@") {
+			delete(f.cursorVars, f.prog.index[catalog.Fold(name)])
+			return nil
+		}
+		delete(x.cursors, catalog.Fold(name))
+	}
+	return nil
+}
+
+func (x *Session) openCursor(f *frame, cur *cursor) error {
+	stmt, err := cur.def.query.compile(x, f)
+	if err != nil {
+		return err
+	}
+	if err := x.permitted(f, stmt); err != nil {
+		return err
+	}
+	cur.rows, cur.at, cur.cols = nil, -1, stmt.Columns()
+	err = x.inStatement(f, access{tables: stmt.Tables(), modules: stmt.Modules()}, func() error {
+		_, err := stmt.Run(&f.rt, func(r types.Row) error {
+			cur.rows = append(cur.rows, r)
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	cur.open = true
+	x.cursorRows = int64(len(cur.rows))
+	return nil
+}
+
+// fetch compiles FETCH.
+func (c *compiler) fetch(s *syntax.Fetch) bool {
+	slots := make([]int, len(s.Into))
+	for i, name := range s.Into {
+		slot, ok := c.p.index[catalog.Fold(name)]
+		if !ok {
+			missing := name
+			c.emit(s, func(*Session, *frame) error { return &scopeError{sqlerr.New(137, missing)} })
+			return true
+		}
+		slots[i] = slot
+	}
+	n := optionalExpr(s.N)
+	direction, name := s.Direction, s.Name
+	c.emit(s, func(x *Session, f *frame) error { return x.fetchRow(f, direction, name, n, slots) })
+	return true
+}
+
+func (x *Session) fetchRow(f *frame, direction, name string, n *lazyExpr, slots []int) error {
+	cur, err := x.cursorByName(f, name)
+	if err != nil {
+		return err
+	}
+	if !cur.open {
+		return sqlerr.New(16917)
+	}
+	if direction != "NEXT" && direction != "" && !cur.def.scroll {
+		return sqlerr.New(16911, strings.ToLower(direction))
+	}
+	by := int64(0)
+	if n != nil {
+		if by, err = x.intOf(f, n); err != nil {
+			return err
+		}
+	}
+	cur.move(direction, by)
+	if cur.at < 0 || cur.at >= len(cur.rows) {
+		x.fetchState, x.rowCount = -1, 0
+		return nil
+	}
+	row := cur.rows[cur.at]
+	x.fetchState, x.rowCount, x.lastError = 0, 1, 0
+	if len(slots) == 0 {
+		out, err := x.rowsTo(cur.cols)
+		if err != nil {
+			return err
+		}
+		if err := out(row); err != nil {
+			return err
+		}
+		return x.finish(f, true, 1, 0xC1, nil)
+	}
+	if len(slots) != len(row) {
+		return sqlerr.New(16924)
+	}
+	for i, slot := range slots {
+		v, err := types.Assign(row[i], f.prog.vars[slot].typ)
+		if err != nil {
+			return err
+		}
+		f.vars[slot] = v
+	}
+	return nil
+}
+
+// move sets the position of the cursor.
+func (c *cursor) move(direction string, n int64) {
+	last := len(c.rows) - 1
+	switch direction {
+	case "PRIOR":
+		c.at--
+	case "FIRST":
+		c.at = 0
+	case "LAST":
+		c.at = last
+	case "ABSOLUTE":
+		c.at = int(n) - 1
+		if n < 0 {
+			c.at = last + 1 + int(n)
+		}
+	case "RELATIVE":
+		c.at += int(n)
+	default:
+		c.at++
+	}
+	c.at = min(max(c.at, -1), last+1)
+}
+
+// closeCursors ends the local cursors of a frame.
+func (x *Session) closeCursors(f *frame) {
+	for key, cur := range x.cursors {
+		if cur.frame == f {
+			delete(x.cursors, key)
+		}
+	}
+	f.cursorVars = nil
+}

@@ -1,0 +1,224 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"loopbroker/engine/sqlerr"
+	"loopbroker/engine/storage"
+)
+
+// batchEnd ends the batch. What there was to say has been sent to the client;
+// err is the error that ended it, nil when the client ended it.
+type batchEnd struct{ err *sqlerr.Error }
+
+// Error implements error.
+func (b *batchEnd) Error() string { return "batch ended" }
+
+// scopeError is an error found when a statement was compiled: no TRY of the
+// same frame catches it, and without one in a caller it ends the frame only.
+type scopeError struct{ err *sqlerr.Error }
+
+// Error implements error.
+func (s *scopeError) Error() string { return s.err.Error() }
+
+// Unwrap lets errors.As see the error itself.
+func (s *scopeError) Unwrap() error { return s.err }
+
+// thrown marks an error of THROW, which ends the batch.
+type thrown struct{ err *sqlerr.Error }
+
+// Error implements error.
+func (t *thrown) Error() string { return t.err.Error() }
+
+// Unwrap lets errors.As see the error itself.
+func (t *thrown) Unwrap() error { return t.err }
+
+// raised marks an error of RAISERROR, which XACT_ABORT does not see.
+type raised struct{ err *sqlerr.Error }
+
+// Error implements error.
+func (r *raised) Error() string { return r.err.Error() }
+
+// Unwrap lets errors.As see the error itself.
+func (r *raised) Unwrap() error { return r.err }
+
+// outcome is what an error ends beside its statement.
+type outcome struct {
+	batch       bool // the batch
+	transaction bool // the transaction: rolled back, or doomed inside TRY
+}
+
+// endsBatch are the errors that end the batch and roll the transaction back
+// whatever XACT_ABORT says: conversion and overflow of dates, deadlock, doomed
+// transactions, triggers that ended the transaction, remote calls. Source:
+// "Error handling in SQL Server" and the pages of the numbers in Microsoft's
+// documentation.
+var endsBatch = map[int32]outcome{
+	220:  {}, // arithmetic overflow ends the statement
+	241:  {batch: true, transaction: true},
+	242:  {},
+	245:  {batch: true, transaction: true},
+	295:  {batch: true, transaction: true},
+	650:  {batch: true, transaction: true},
+	1205: {batch: true, transaction: true},
+	3609: {batch: true, transaction: true},
+	3616: {batch: true, transaction: true},
+	3915: {batch: true},
+	3916: {batch: true},
+	3930: {batch: true, transaction: true},
+	3951: {batch: true, transaction: true},
+	3952: {},
+	3960: {batch: true, transaction: true},
+	3961: {batch: true, transaction: true},
+	3998: {batch: true, transaction: true},
+	7391: {batch: true, transaction: true},
+	8169: {batch: true, transaction: true},
+	217:  {batch: true, transaction: true},
+	266:  {},
+}
+
+// outcomeOf says what an error ends under the session's options.
+func (x *Session) outcomeOf(err error, e *sqlerr.Error) outcome {
+	var (
+		t *thrown
+		r *raised
+	)
+	o := endsBatch[e.Number]
+	switch {
+	case errors.As(err, &t):
+		o = outcome{batch: true, transaction: x.opts.xactAbort}
+	case errors.As(err, &r):
+		return outcome{}
+	}
+	if x.opts.xactAbort && e.Class > 10 {
+		o.batch, o.transaction = true, true
+	}
+	if x.triggers > 0 {
+		o.batch, o.transaction = true, true
+	}
+	return o
+}
+
+// sqlError names an error of any layer by its number. Errors of the storage
+// that the executor could not name more precisely are named here, once.
+func (x *Session) sqlError(err error) *sqlerr.Error {
+	var e *sqlerr.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, storage.ErrDeadlock):
+		return sqlerr.New(1205, x.id, "lock")
+	case errors.Is(err, storage.ErrLockTimeout):
+		return sqlerr.New(1222)
+	case errors.Is(err, storage.ErrSnapshotConflict):
+		return sqlerr.New(3960, "", x.db.Name)
+	case errors.Is(err, storage.ErrLogFull):
+		return sqlerr.New(9002, x.db.Name, "LOG_BACKUP")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return sqlerr.New(596)
+	}
+	return sqlerr.New(8630, err.Error())
+}
+
+// handle decides what becomes of an error of the instruction that ran. A nil
+// result means that the frame goes on at f.pc; any other ends the frame.
+func (x *Session) handle(f *frame, err error) error {
+	var end *batchEnd
+	if errors.As(err, &end) {
+		return err
+	}
+	if x.interrupted() != nil {
+		return err // the request is over; no TRY sees it
+	}
+	e := x.sqlError(err).At(f.line)
+	if e.Procedure == "" && f.module != nil {
+		e = inModule(e, f)
+	}
+	err = rewrap(err, e)
+	x.lastError = e.Number
+	o := x.outcomeOf(err, e)
+
+	var scope *scopeError
+	compile := errors.As(err, &scope)
+	if len(f.tries) > 0 && !compile && e.Class < 20 {
+		x.enterCatch(f, e, o)
+		return nil
+	}
+	if f.caller.inTry() && e.Class < 20 {
+		if compile {
+			return scope.err // the caller's TRY may catch it
+		}
+		return err
+	}
+	x.send(e)
+	return x.uncaught(f, e, o, compile)
+}
+
+// uncaught ends what an error ends that no TRY catches. It has been sent.
+func (x *Session) uncaught(f *frame, e *sqlerr.Error, o outcome, compile bool) error {
+	if e.Class >= 20 {
+		x.txn.rollback(x)
+		return &batchEnd{e}
+	}
+	if o.transaction {
+		x.txn.rollback(x)
+	}
+	if o.batch || f.function {
+		return &batchEnd{e}
+	}
+	if compile {
+		if f.caller == nil {
+			return &batchEnd{e}
+		}
+		f.pc = len(f.prog.code) // ends this frame; the caller goes on
+		f.returned = -6
+		return nil
+	}
+	if terminated[e.Number] {
+		x.inform(3621, 0, "The statement has been terminated.")
+	}
+	return nil
+}
+
+// terminated are the errors after which SQL Server adds message 3621.
+var terminated = map[int32]bool{
+	220: true, 232: true, 512: true, 515: true, 547: true, 2601: true, 2627: true, 2628: true,
+	8115: true, 8134: true, 8152: true, 3604: true, 1505: true, 517: true, 242: true, 8672: true,
+}
+
+// enterCatch makes the frame go on in its innermost CATCH block.
+func (x *Session) enterCatch(f *frame, e *sqlerr.Error, o outcome) {
+	n := len(f.tries) - 1
+	f.pc = f.tries[n]
+	f.tries = f.tries[:n]
+	f.caught = append(f.caught, e)
+	if o.transaction {
+		x.txn.doom(x)
+	}
+}
+
+// inModule returns the error with the name of the frame's module.
+func inModule(e *sqlerr.Error, f *frame) *sqlerr.Error {
+	c := *e
+	c.Procedure = f.module.Name
+	return &c
+}
+
+// rewrap puts a completed error into the wrapper that err had.
+func rewrap(err error, e *sqlerr.Error) error {
+	var (
+		t *thrown
+		r *raised
+		s *scopeError
+	)
+	switch {
+	case errors.As(err, &t):
+		return &thrown{e}
+	case errors.As(err, &r):
+		return &raised{e}
+	case errors.As(err, &s):
+		return &scopeError{e}
+	}
+	return e
+}

@@ -1,0 +1,257 @@
+package session
+
+import (
+	"strings"
+	"time"
+
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/sqlerr"
+	"loopbroker/engine/storage"
+	"loopbroker/engine/syntax"
+	"loopbroker/engine/types"
+	"loopbroker/engine/wire"
+)
+
+// flags are the SET options that are on or off.
+func (o *setOptions) flags() map[string]*bool {
+	return map[string]*bool{
+		"ANSI_NULLS": &o.ansiNulls, "ANSI_PADDING": &o.ansiPadding, "ANSI_WARNINGS": &o.ansiWarnings,
+		"ANSI_NULL_DFLT_ON": &o.ansiNullDfltOn, "ANSI_NULL_DFLT_OFF": &o.ansiNullDfltOff,
+		"ARITHABORT": &o.arithAbort, "ARITHIGNORE": &o.arithIgnore, "CONCAT_NULL_YIELDS_NULL": &o.concatNull,
+		"QUOTED_IDENTIFIER": &o.quotedIdentifier, "NUMERIC_ROUNDABORT": &o.numericRoundAbort,
+		"CURSOR_CLOSE_ON_COMMIT": &o.cursorCloseOnCommit, "IMPLICIT_TRANSACTIONS": &o.implicitTransactions,
+		"NOCOUNT": &o.noCount, "XACT_ABORT": &o.xactAbort,
+	}
+}
+
+// harmless are the options that may be set to the value given without any
+// effect on this engine; the other value is refused.
+var harmless = map[string]bool{
+	"NOEXEC": false, "PARSEONLY": false, "FMTONLY": false, "SHOWPLAN_ALL": false, "SHOWPLAN_TEXT": false, "SHOWPLAN_XML": false,
+	"STATISTICS IO": false, "STATISTICS TIME": false, "STATISTICS XML": false, "STATISTICS PROFILE": false,
+	"FORCEPLAN": false, "REMOTE_PROC_TRANSACTIONS": false, "FIPS_FLAGGER": false,
+}
+
+// levels are the isolation levels as SET TRANSACTION ISOLATION LEVEL names them.
+var levels = map[string]storage.Isolation{
+	"READ UNCOMMITTED": storage.ReadUncommitted, "READ COMMITTED": storage.ReadCommitted,
+	"REPEATABLE READ": storage.RepeatableRead, "SERIALIZABLE": storage.Serializable, "SNAPSHOT": storage.Snapshot,
+}
+
+// setStatement compiles SET of options.
+func (c *compiler) setStatement(s syntax.Statement) bool {
+	set, ok := s.(*syntax.SetOption)
+	if !ok {
+		return false
+	}
+	value := optionalExpr(set.Value)
+	c.emit(s, func(x *Session, f *frame) error {
+		for _, name := range set.Options {
+			if err := x.setOption(f, name, set, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return true
+}
+
+// setOption sets one option.
+func (x *Session) setOption(f *frame, name string, s *syntax.SetOption, value *lazyExpr) error {
+	if name == "ANSI_DEFAULTS" {
+		for _, n := range []string{"ANSI_NULLS", "ANSI_NULL_DFLT_ON", "ANSI_PADDING", "ANSI_WARNINGS", "CURSOR_CLOSE_ON_COMMIT", "IMPLICIT_TRANSACTIONS", "QUOTED_IDENTIFIER"} {
+			*x.opts.flags()[n] = s.On
+		}
+		return nil
+	}
+	if flag, ok := x.opts.flags()[name]; ok {
+		if f.module != nil && (name == "QUOTED_IDENTIFIER" || name == "ANSI_NULLS") {
+			return nil // fixed when the module was created
+		}
+		*flag = s.On
+		return nil
+	}
+	if quiet, ok := harmless[name]; ok {
+		if s.On == quiet {
+			return nil
+		}
+		return sqlerr.Unsupported("SET " + name)
+	}
+	switch name {
+	case "TRANSACTION ISOLATION LEVEL":
+		l, ok := levels[s.Words]
+		if !ok {
+			return sqlerr.Unsupported("isolation level " + s.Words)
+		}
+		x.opts.isolation = l
+		return nil
+	case "IDENTITY_INSERT":
+		return x.setIdentityInsert(s)
+	case "DEADLOCK_PRIORITY":
+		return x.setDeadlockPriority(f, s, value)
+	case "CONTEXT_INFO":
+		return x.setContextInfo(f, value)
+	}
+	return x.setValue(f, name, s, value)
+}
+
+// setValue sets an option that has a value.
+func (x *Session) setValue(f *frame, name string, s *syntax.SetOption, value *lazyExpr) error {
+	text := s.Words
+	var number int64
+	if value != nil {
+		v, err := value.eval(x, f)
+		if err != nil {
+			return err
+		}
+		text = strings.TrimSpace(v.String())
+		if n, err := types.Convert(v, types.TypeBigInt, 0); err == nil && !n.IsNull() {
+			number = n.Int()
+		}
+	}
+	switch name {
+	case "LOCK_TIMEOUT":
+		x.opts.lockTimeout = -1
+		if number >= 0 {
+			x.opts.lockTimeout = time.Duration(number) * time.Millisecond
+		}
+	case "ROWCOUNT":
+		if number < 0 {
+			return sqlerr.New(1014)
+		}
+		x.opts.rowCount = number
+	case "TEXTSIZE":
+		x.opts.textSize = number
+		if number <= 0 {
+			x.opts.textSize = 4096
+		}
+	case "DATEFIRST":
+		if number < 1 || number > 7 {
+			return sqlerr.New(2742, number)
+		}
+		x.opts.dateFirst = int(number)
+	case "DATEFORMAT":
+		f := strings.ToLower(text)
+		switch f {
+		case "mdy", "dmy", "ymd", "ydm", "myd", "dym":
+			x.opts.dateFormat = f
+		default:
+			return sqlerr.New(2741, text)
+		}
+	case "LANGUAGE":
+		return x.setLanguage(text)
+	case "QUERY_GOVERNOR_COST_LIMIT":
+		if number != 0 {
+			return sqlerr.Unsupported("SET QUERY_GOVERNOR_COST_LIMIT")
+		}
+	default:
+		return sqlerr.New(195, name)
+	}
+	return nil
+}
+
+// languageSettings are what a language implies.
+type languageSettings struct {
+	name, alias string
+	dateFormat  string
+	dateFirst   int
+}
+
+// languages are the languages that SET LANGUAGE knows. Messages stay English,
+// as they do in SQL Server for languages whose messages are not installed.
+var languages = []languageSettings{
+	{"us_english", "english", "mdy", 7},
+	{"british", "british english", "dmy", 1},
+	{"deutsch", "german", "dmy", 1},
+	{"français", "french", "dmy", 1},
+	{"nederlands", "dutch", "dmy", 1},
+	{"español", "spanish", "dmy", 1},
+	{"italiano", "italian", "dmy", 1},
+	{"svenska", "swedish", "ymd", 1},
+	{"dansk", "danish", "dmy", 1},
+	{"norsk", "norwegian", "dmy", 1},
+}
+
+func (x *Session) setLanguage(name string) error {
+	want := strings.ToLower(strings.Trim(name, "'\"[]"))
+	for _, l := range languages {
+		if l.name != want && l.alias != want {
+			continue
+		}
+		old := x.language
+		x.opts.language, x.opts.dateFormat, x.opts.dateFirst = l.name, l.dateFormat, l.dateFirst
+		x.language = l.name
+		_ = x.out.Env(wire.EnvChange{Kind: wire.EnvLanguage, New: l.name, Old: old})
+		x.inform(5703, 1, "Changed language setting to "+l.name+".")
+		return nil
+	}
+	return sqlerr.New(2740, name)
+}
+
+func (x *Session) setIdentityInsert(s *syntax.SetOption) error {
+	o, _, err := x.lookup(*s.Table, x.moduleSchema())
+	if err != nil {
+		return err
+	}
+	t, ok := o.(*catalog.Table)
+	if tmp, found := x.tempTable(s.Table.Object.Name); found {
+		t, ok = tmp, true
+	}
+	if !ok {
+		return sqlerr.New(1088, displayName(*s.Table))
+	}
+	if t.Identity == nil {
+		return sqlerr.New(8106, t.Name)
+	}
+	if !s.On {
+		if x.insertOn == t.ID && x.insertDB == t.DatabaseID {
+			x.insertOn = 0
+		}
+		return nil
+	}
+	if x.insertOn != 0 && (x.insertOn != t.ID || x.insertDB != t.DatabaseID) {
+		return sqlerr.New(8107, t.Name)
+	}
+	x.insertOn, x.insertDB = t.ID, t.DatabaseID
+	return nil
+}
+
+func (x *Session) setDeadlockPriority(f *frame, s *syntax.SetOption, value *lazyExpr) error {
+	named := map[string]int{"LOW": -5, "NORMAL": 0, "HIGH": 5}
+	p, ok := named[s.Words]
+	if !ok {
+		if value == nil {
+			return sqlerr.New(2754)
+		}
+		v, err := value.eval(x, f)
+		if err != nil {
+			return err
+		}
+		if p, ok = named[strings.ToUpper(strings.TrimSpace(v.String()))]; !ok {
+			n, err := types.Convert(v, types.TypeInt, 0)
+			if err != nil {
+				return err
+			}
+			p = int(min(max(n.Int(), -10), 10))
+		}
+	}
+	x.opts.deadlockPriority = p
+	if x.txn.tx != nil {
+		x.txn.tx.SetPriority(p)
+	}
+	return nil
+}
+
+func (x *Session) setContextInfo(f *frame, value *lazyExpr) error {
+	v, err := value.eval(x, f)
+	if err != nil {
+		return err
+	}
+	if v, err = types.Convert(v, types.VarBinary(128), 0); err != nil {
+		return err
+	}
+	padded := make([]byte, 128)
+	copy(padded, v.Raw())
+	x.ctxInfo = padded
+	return nil
+}

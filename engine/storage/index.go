@@ -1,0 +1,199 @@
+package storage
+
+import (
+	"sync/atomic"
+
+	"github.com/tidwall/btree"
+
+	"loopbroker/engine/types"
+)
+
+// KeyColumn is one column of an index key.
+type KeyColumn struct {
+	Ordinal int // position in the row
+	Type    types.Type
+	Desc    bool
+}
+
+// IndexDef describes an index.
+type IndexDef struct {
+	ID        uint32 // unique within the table, chosen by the caller, not 0
+	Unique    bool
+	Clustered bool
+	Key       []KeyColumn
+	// Filter restricts the index to rows for which it is true; nil for all
+	// rows. It is not stored: after recovery Table.RebindFilter gives it back.
+	Filter func(types.Row) bool `json:"-"`
+	// Filtered says that there is a filter. CreateTable and CreateIndex set it.
+	Filtered bool
+}
+
+// entry is one entry of an index. Entries order by key, then by row.
+type entry struct {
+	key string
+	rec *record
+}
+
+func entryLess(a, b entry) bool {
+	if a.key != b.key {
+		return a.key < b.key
+	}
+	return a.rec.id < b.rec.id
+}
+
+// lowest is before every record.
+var lowest = &record{id: 0}
+
+// index is a B-tree of entries, guarded by the latch of its table's data. The
+// heap order of a table without clustered index is an index without a tree: it
+// reads the table's rows.
+//
+// generation counts insertions and removals of entries, so that a cursor knows
+// whether the entries that it has read ahead are still the next ones.
+type index struct {
+	def        IndexDef
+	data       *tableData
+	tree       *btree.BTreeG[entry] // nil: heap order
+	generation atomic.Uint64
+	unbound    bool // filtered, and the filter is not known (yet)
+
+	created *writer
+	dropped atomic.Pointer[writer]
+}
+
+func newIndex(d *tableData, def IndexDef, by *writer) *index {
+	def.Filtered = def.Filtered || def.Filter != nil
+	return &index{
+		def: def, data: d, created: by,
+		unbound: def.Filtered && def.Filter == nil,
+		tree:    btree.NewBTreeGOptions(entryLess, btree.Options{NoLocks: true}),
+	}
+}
+
+func (ix *index) isHeap() bool { return ix.tree == nil }
+
+// has reports whether the index is to have an entry for row.
+func (ix *index) has(row types.Row) bool {
+	return row != nil && (ix.def.Filter == nil || ix.def.Filter(row))
+}
+
+func (ix *index) appendKey(dst []byte, row types.Row) []byte {
+	for i := range ix.def.Key {
+		k := &ix.def.Key[i]
+		dst = types.AppendKey(dst, row[k.Ordinal], k.Type, k.Desc)
+	}
+	return dst
+}
+
+// matches reports whether row has the entry key in the index.
+func (ix *index) matches(row types.Row, key string) bool {
+	if ix.isHeap() {
+		return row != nil
+	}
+	if !ix.has(row) {
+		return false
+	}
+	var buf [96]byte
+	return string(ix.appendKey(buf[:0], row)) == key
+}
+
+// sameEntry reports whether two states of a row have the same entry, or both
+// none.
+func (ix *index) sameEntry(a, b types.Row) bool {
+	same := true
+	for i := range ix.def.Key {
+		o := ix.def.Key[i].Ordinal
+		if a[o] != b[o] {
+			same = false
+			break
+		}
+	}
+	if ix.def.Filter == nil && same {
+		return true
+	}
+	inA, inB := ix.has(a), ix.has(b)
+	if !inA || !inB {
+		return inA == inB
+	}
+	if same {
+		return true
+	}
+	var bufA, bufB [96]byte
+	return string(ix.appendKey(bufA[:0], a)) == string(ix.appendKey(bufB[:0], b))
+}
+
+func (ix *index) insert(key string, rec *record) {
+	if ix.isHeap() {
+		return
+	}
+	ix.tree.Set(entry{key, rec})
+	ix.generation.Add(1)
+}
+
+func (ix *index) remove(key string, rec *record) {
+	if ix.isHeap() {
+		return
+	}
+	ix.tree.Delete(entry{key, rec})
+	ix.generation.Add(1)
+}
+
+// ascend calls f for the entries from, inclusive, upwards until it is false.
+func (ix *index) ascend(from entry, f func(entry) bool) {
+	if ix.isHeap() {
+		ix.data.rows.Ascend(from.rec.id, func(_ RowID, rec *record) bool { return f(entry{"", rec}) })
+		return
+	}
+	ix.tree.Ascend(from, f)
+}
+
+// descend calls f for the entries before `before` downwards until it is false;
+// toEnd starts with the last.
+func (ix *index) descend(before entry, toEnd bool, f func(entry) bool) {
+	if ix.isHeap() {
+		visit := func(_ RowID, rec *record) bool {
+			return (!toEnd && rec.id >= before.rec.id) || f(entry{"", rec})
+		}
+		if toEnd {
+			ix.data.rows.Reverse(visit)
+			return
+		}
+		ix.data.rows.Descend(before.rec.id, visit)
+		return
+	}
+	if toEnd {
+		ix.tree.Reverse(f)
+		return
+	}
+	ix.tree.Descend(before, func(e entry) bool { return !entryLess(e, before) || f(e) })
+}
+
+// after returns the first entry greater than e.
+func (ix *index) after(e entry) (next entry, ok bool) {
+	ix.ascend(e, func(n entry) bool {
+		if n.rec == e.rec && n.key == e.key {
+			return true
+		}
+		next, ok = n, true
+		return false
+	})
+	return next, ok
+}
+
+// gapBefore is the lock resource of the gap before e, or the one at the end.
+func (ix *index) gapBefore(e entry, ok bool) Resource {
+	t := ix.data.table
+	if !ok {
+		return gapResource(t, ix.def.ID, "", 0)
+	}
+	return gapResource(t, ix.def.ID, e.key, e.rec.id)
+}
+
+// keyValues returns the values of the key columns of row.
+func (ix *index) keyValues(row types.Row) types.Row {
+	vals := make(types.Row, len(ix.def.Key))
+	for i, k := range ix.def.Key {
+		vals[i] = row[k.Ordinal]
+	}
+	return vals
+}

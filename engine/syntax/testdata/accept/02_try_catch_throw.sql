@@ -1,0 +1,13 @@
+BEGIN TRY
+    BEGIN TRANSACTION;
+    INSERT INTO dbo.Account (Id, Balance) VALUES (1, 100.50);
+    IF @@ROWCOUNT <> 1
+        THROW 50001, N'not inserted', 1;
+    COMMIT TRANSACTION;
+END TRY
+BEGIN CATCH
+    IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
+    DECLARE @msg nvarchar(4000) = ERROR_MESSAGE(), @sev int = ERROR_SEVERITY(), @st int = ERROR_STATE();
+    INSERT dbo.ErrorLog (Num, Line, Proc_, Msg) SELECT ERROR_NUMBER(), ERROR_LINE(), ERROR_PROCEDURE(), @msg;
+    THROW;
+END CATCH;

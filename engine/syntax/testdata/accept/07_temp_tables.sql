@@ -1,0 +1,4 @@
+CREATE TABLE #work (id int IDENTITY(1,1) NOT NULL PRIMARY KEY CLUSTERED, k uniqueidentifier NOT NULL DEFAULT NEWSEQUENTIALID(), v nvarchar(max) NULL, INDEX ix_k NONCLUSTERED (k));
+SELECT TOP (10) id, v INTO #copy FROM #work ORDER BY id DESC;
+IF OBJECT_ID('tempdb..#work') IS NOT NULL DROP TABLE #work;
+DROP TABLE IF EXISTS #copy, ##global;

@@ -1,0 +1,7 @@
+SELECT TOP (1) q.Id, q.Payload
+FROM dbo.Queue AS q WITH (UPDLOCK, ROWLOCK, READPAST, INDEX(IX_Queue_State))
+INNER JOIN dbo.Config c WITH (NOLOCK) ON c.Id = q.ConfigId
+LEFT JOIN dbo.Lock_ l WITH (HOLDLOCK, TABLOCKX) ON l.Id = q.Id
+WHERE q.State = 0 AND q.VisibleAt <= SYSUTCDATETIME()
+ORDER BY q.Priority DESC, q.Id ASC
+OPTION (MAXDOP 1, RECOMPILE);

@@ -1,0 +1,2 @@
+WITH c AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY GroupId ORDER BY CreatedAt DESC) rn FROM dbo.Jobs)
+UPDATE c SET State = 2 WHERE rn > 1;

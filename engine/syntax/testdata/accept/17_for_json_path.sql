@@ -1,0 +1,5 @@
+SELECT o.Id AS [order.id], (SELECT l.Sku, l.Qty FROM dbo.Line l WHERE l.OrderId = o.Id FOR JSON PATH) AS [lines]
+FROM dbo.Orders o
+FOR JSON PATH, ROOT('orders'), INCLUDE_NULL_VALUES;
+SELECT 1 AS x FOR JSON PATH, WITHOUT_ARRAY_WRAPPER;
+SELECT a, b FROM t FOR JSON AUTO;

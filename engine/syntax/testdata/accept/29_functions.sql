@@ -1,0 +1,7 @@
+CREATE FUNCTION dbo.fn_Add (@a int, @b int = 2) RETURNS int WITH SCHEMABINDING, RETURNS NULL ON NULL INPUT AS BEGIN DECLARE @r int = @a + @b; RETURN @r; END
+GO
+CREATE FUNCTION dbo.tvf (@x int) RETURNS TABLE AS RETURN (SELECT a, b FROM dbo.t WHERE x = @x);
+GO
+CREATE OR ALTER FUNCTION dbo.mtvf (@x int) RETURNS @r TABLE (id int PRIMARY KEY, n nvarchar(10)) AS BEGIN INSERT @r VALUES (1, N'a'); RETURN; END
+GO
+SELECT dbo.fn_Add(1, DEFAULT), t.* FROM dbo.tvf(3) AS t OUTER APPLY dbo.mtvf(t.a) m;

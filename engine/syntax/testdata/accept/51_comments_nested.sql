@@ -1,0 +1,3 @@
+/* outer /* inner */ still comment */ SELECT /*x*/ 1 -- trailing
+, 2 AS [b] -- GO
+;

@@ -1,0 +1,1 @@
+SELECT w.Id, last_.At FROM dbo.Workers w OUTER APPLY (SELECT TOP 1 h.At FROM dbo.Heartbeat h WHERE h.WorkerId = w.Id ORDER BY h.At DESC) last_ WHERE last_.At < DATEADD(ss, -30, GETUTCDATE()) OR last_.At IS NULL;

@@ -1,0 +1,1 @@
+DECLARE @s nvarchar(max) = N''; SELECT @s += N',' + name FROM sys.objects WHERE type IN ('U', 'V'); SELECT TOP (@n + 1) WITH TIES a FROM t ORDER BY a; SELECT ALL TOP 5 a FROM t; SELECT a b, [c] = d, 'lit' e FROM t f;

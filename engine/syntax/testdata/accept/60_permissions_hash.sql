@@ -1,0 +1,1 @@
+SELECT HASHBYTES('SHA2_256', @p), CHECKSUM(a, b), BINARY_CHECKSUM(*), NEWID(), OBJECT_ID(N'dbo.t', N'U'), OBJECT_NAME(@@PROCID), HAS_PERMS_BY_NAME(NULL, NULL, NULL), CERT_ID('a'), FORMAT(d, 'N2', 'en-us'), DATEDIFF_BIG(ms, a, b), EOMONTH(d), DATEPART(iso_week, d), APPLOCK_MODE('public', 'r', 'Session'), APPLOCK_TEST('public', 'r', 'Shared', 'Transaction') FROM t;

@@ -1,0 +1,1 @@
+SELECT t.value, t.type, t.name, t.state, t.status, t.priority, t.message, t.queue, t.service, t.contract, t.sequence, t.date, t.time, t.output_, t.[order], t.level, t.offset, t.count, t.text, t.body, t.timeout, t.conversation FROM t;

@@ -1,0 +1,1 @@
+SELEC 1 FROM t;

@@ -1,0 +1,1 @@
+MERGE t USING s ON t.a = s.a WHEN MATCHED UPDATE SET b = 1;

@@ -1,0 +1,1 @@
+CREATE PROCEDURE p @a int SELECT 1;

@@ -1,0 +1,227 @@
+package types
+
+import "strings"
+
+// DateFormat is the order of year, month and day in a numeric date: SET
+// DATEFORMAT. The zero DateFormat is mdy, that of us_english.
+type DateFormat uint8
+
+// The date formats.
+const (
+	FormatMDY DateFormat = iota
+	FormatDMY
+	FormatYMD
+	FormatYDM
+	FormatMYD
+	FormatDYM
+)
+
+var dateFormatNames = [...]string{"mdy", "dmy", "ymd", "ydm", "myd", "dym"}
+
+// String returns the name as SET DATEFORMAT takes it.
+func (f DateFormat) String() string { return dateFormatNames[f] }
+
+// ParseDateFormat returns the format of a name such as "dmy", in any case.
+func ParseDateFormat(name string) (DateFormat, bool) {
+	for i, n := range dateFormatNames {
+		if strings.EqualFold(n, name) {
+			return DateFormat(i), true
+		}
+	}
+	return FormatMDY, false
+}
+
+// monthNames and monthShort are those of us_english.
+var (
+	monthNames = [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+	monthShort = [...]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+)
+
+// layout is what a CONVERT style writes; the letters are replaced:
+//
+//	Y four digits of the year, y two, M month, D day, d day padded with a blank,
+//	N short month name, H hour of 24, h hour of 12 padded with a blank,
+//	I hour of 12 with a zero, m minute, s second, f fraction behind a point,
+//	F fraction behind a colon (a point for more than three digits),
+//	g fraction behind a point unless it is zero, P AM or PM, o offset behind a
+//	blank, O offset; | separates the date part from the time part.
+type layout string
+
+// layouts are the documented styles ("CAST and CONVERT (Transact-SQL)", Date and
+// time styles), without 130 and 131.
+var layouts = map[int]layout{
+	0: "N d Y | h:mPo", 100: "N d Y | h:mPo",
+	1: "M/D/y", 101: "M/D/Y",
+	2: "y.M.D", 102: "Y.M.D",
+	3: "D/M/y", 103: "D/M/Y",
+	4: "D.M.y", 104: "D.M.Y",
+	5: "D-M-y", 105: "D-M-Y",
+	6: "D N y", 106: "D N Y",
+	7: "N D, y", 107: "N D, Y",
+	8: "|H:m:s", 108: "|H:m:s", 24: "|H:m:s",
+	9: "N d Y | h:m:sFPo", 109: "N d Y | h:m:sFPo",
+	10: "M-D-y", 110: "M-D-Y",
+	11: "y/M/D", 111: "Y/M/D",
+	12: "yMD", 112: "YMD",
+	13: "D N Y | H:m:sFo", 113: "D N Y | H:m:sFo",
+	14: "|H:m:sF", 114: "|H:m:sF",
+	20: "Y-M-D | H:m:so", 120: "Y-M-D | H:m:so",
+	21: "Y-M-D | H:m:sfo", 121: "Y-M-D | H:m:sfo", 25: "Y-M-D | H:m:sfo",
+	22:  "M/D/y | h:m:s Po",
+	23:  "Y-M-D",
+	126: "Y-M-DT|H:m:sgO", 127: "Y-M-DT|H:m:sgZ",
+}
+
+// defaultStyle is the style without one: that of datetime differs from the later
+// types.
+func defaultStyle(k Kind) int {
+	if k == KindDateTime || k == KindSmallDateTime {
+		return 0
+	}
+	return 121
+}
+
+// ExplicitStyle returns the style to give to Convert for CONVERT(…, style) that
+// names one: 0 means "none given" there, and for date and time values the style
+// 0 that is written out is the same as 100.
+func ExplicitStyle(from Kind, style int) int {
+	if style == 0 && from.IsDateTime() {
+		return 100
+	}
+	return style
+}
+
+// styleOrder is the order of the parts of a numeric date that a style asks for
+// when a text is read, and false if the style leaves it to DATEFORMAT.
+func styleOrder(style int) (DateFormat, bool) {
+	switch style {
+	case 1, 101, 10, 110, 22:
+		return FormatMDY, true
+	case 3, 103, 4, 104, 5, 105:
+		return FormatDMY, true
+	case 2, 102, 11, 111, 12, 112, 20, 120, 21, 121, 23, 25, 126, 127:
+		return FormatYMD, true
+	}
+	return FormatMDY, false
+}
+
+// formatMoment appends v by a style, and reports whether there is anything to
+// show: a date has no time part, a time no date part.
+func formatMoment(dst []byte, v Value, l layout) ([]byte, bool) {
+	m := v.moment()
+	digits := int(v.scale)
+	switch v.kind {
+	case KindDateTime, KindSmallDateTime:
+		digits = 3
+		m = m.round(3)
+	}
+	if strings.HasSuffix(string(l), "Z") && v.kind == KindDateTimeOffset {
+		m = m.utc()
+	}
+	date, clock, both := strings.Cut(string(l), "|")
+	start := len(dst)
+	if v.kind != KindTime {
+		if both && v.kind == KindDate {
+			date = strings.TrimRight(date, "T ")
+		}
+		dst = appendDatePart(dst, m, date)
+	}
+	if v.kind != KindDate {
+		if v.kind == KindTime {
+			clock = strings.TrimLeft(clock, " ")
+		}
+		dst = appendTimePart(dst, v, m, clock, digits)
+	}
+	return dst, len(dst) > start
+}
+
+func appendDatePart(dst []byte, m moment, l string) []byte {
+	year, month, day := ymdFromDays(m.days)
+	for _, c := range []byte(strings.TrimSuffix(l, " ")) {
+		switch c {
+		case 'Y':
+			dst = appendDigits(dst, year, 4)
+		case 'y':
+			dst = appendDigits(dst, year%100, 2)
+		case 'M':
+			dst = appendDigits(dst, month, 2)
+		case 'D':
+			dst = appendDigits(dst, day, 2)
+		case 'd':
+			dst = appendPadded(dst, day)
+		case 'N':
+			dst = append(dst, monthShort[month-1]...)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+func appendTimePart(dst []byte, v Value, m moment, l string, digits int) []byte {
+	seconds := int(m.ticks / ticksPerSecond)
+	fraction := int(m.ticks%ticksPerSecond) / int(pow10[MaxTimeScale-digits].lo)
+	hour := seconds / 3600
+	for _, c := range []byte(l) {
+		switch c {
+		case 'H':
+			dst = appendDigits(dst, hour, 2)
+		case 'h':
+			dst = appendPadded(dst, (hour+11)%12+1)
+		case 'm':
+			dst = appendDigits(dst, seconds/60%60, 2)
+		case 's':
+			dst = appendDigits(dst, seconds%60, 2)
+		case 'f', 'F', 'g':
+			if digits == 0 || (c == 'g' && fraction == 0) {
+				continue
+			}
+			point := byte('.')
+			if c == 'F' && !v.kind.hasScale() {
+				point = ':'
+			}
+			dst = appendDigits(append(dst, point), fraction, digits)
+		case 'P':
+			dst = append(dst, "AP"[hour/12], 'M')
+		case 'o', 'O':
+			if v.kind == KindDateTimeOffset {
+				dst = appendOffset(dst, m.off, c == 'o')
+			}
+		case 'Z':
+			if v.kind == KindDateTimeOffset {
+				dst = append(dst, 'Z')
+			}
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+func appendOffset(dst []byte, off int, blank bool) []byte {
+	if blank {
+		dst = append(dst, ' ')
+	}
+	sign := byte('+')
+	if off < 0 {
+		sign, off = '-', -off
+	}
+	return appendDigits(append(appendDigits(append(dst, sign), off/60, 2), ':'), off%60, 2)
+}
+
+func appendDigits(dst []byte, n, width int) []byte {
+	for range width {
+		dst = append(dst, '0')
+	}
+	for i := len(dst) - 1; width > 0; i, width, n = i-1, width-1, n/10 {
+		dst[i] = byte('0' + n%10)
+	}
+	return dst
+}
+
+func appendPadded(dst []byte, n int) []byte {
+	if n < 10 {
+		return append(dst, ' ', byte('0'+n))
+	}
+	return appendDigits(dst, n, 2)
+}

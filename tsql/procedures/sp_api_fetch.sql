@@ -1,0 +1,55 @@
+SET ANSI_NULLS ON;
+GO
+SET QUOTED_IDENTIFIER ON;
+GO
+/*
+Procedure sp_api_fetch: the framework's fetch, on top of sp_api_request.
+
+Purpose
+    The public signature of the framework in whose setting this broker was first described, so that its callers run
+    unchanged. It waits up to 30 s, which the setting max_wait_ms must allow.
+Parameters
+    @url, @headers, @method, @body   as in sp_api_request
+    @status, @response        the answer
+    @binary_response          the answer's bytes
+    @binary                   1 wants bytes in @binary_response, whatever the content type
+Return codes
+    0 completed, whatever the status of the answer
+    1 pending; collect by @id
+    2 failed, expired or cancelled; see @error
+    3 pending, and no live worker serves this type
+    4 pending, and too many callers wait already
+    5 not sent, nothing was stored; see @error
+    6 unknown: the link broke after the request may have been stored; call again with the same idempotency key
+Errors
+    Those of sp_api_request.
+Locks
+    Those of sp_api_request.
+*/
+CREATE OR ALTER PROCEDURE [dbo].[sp_api_fetch]
+    @url nvarchar(max),
+    @headers nvarchar(max) = NULL,
+    @method nvarchar(100) = N'GET',
+    @body nvarchar(max) = NULL,
+    @status int = NULL OUTPUT,
+    @response nvarchar(max) = NULL OUTPUT,
+    @binary_response varbinary(max) = NULL OUTPUT,
+    @binary bit = 0
+AS
+BEGIN
+    SET NOCOUNT ON;
+    DECLARE @code int;
+
+    EXEC @code = [dbo].[sp_api_request]
+        @url = @url,
+        @method = @method,
+        @headers = @headers,
+        @body = @body,
+        @wait = 30000,
+        @binary = @binary,
+        @status = @status OUTPUT,
+        @response = @response OUTPUT,
+        @response_binary = @binary_response OUTPUT;
+    RETURN @code;
+END;
+GO

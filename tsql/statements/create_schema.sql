@@ -1,0 +1,4 @@
+/*
+Makes the schema; CREATE SCHEMA must be alone in its batch.
+*/
+CREATE SCHEMA [dbo];

@@ -1,0 +1,59 @@
+SET ANSI_NULLS ON;
+GO
+SET QUOTED_IDENTIFIER ON;
+GO
+/*
+View api_broker_request: a request and its reply in one row.
+
+Purpose
+    SELECT json_out FROM api_broker_request WHERE id = @id, and everything else there is to know about a request. A
+    reader sees its own requests, by original login; db_owner and api_broker_admin see all.
+Columns
+    state                     queued or running as long as there is no reply, then the reply's
+Locks
+    Whatever the reader's isolation level takes on the call and the reply. The queue row is read without locks, for
+    the word running only.
+*/
+CREATE OR ALTER VIEW [dbo].[api_broker_request]
+AS
+SELECT
+    c.id,
+    c.type,
+    c.json_in,
+    r.json_out,
+    COALESCE(r.state, CASE WHEN m.locked_until > SYSUTCDATETIME() THEN N'running' ELSE N'queued' END) AS state,
+    r.http_status,
+    r.error_class,
+    r.error_message,
+    r.ms_error,
+    c.body_in,
+    r.body_out,
+    r.content_type,
+    c.lane,
+    c.requested_by,
+    c.app_user,
+    c.app_role,
+    c.session_id,
+    c.transaction_id,
+    c.created_at,
+    c.expires_at,
+    c.max_attempts,
+    c.attempt_timeout_ms,
+    COALESCE(r.attempts, m.attempts) AS attempts,
+    r.worker,
+    r.queue_ms,
+    r.dns_ms,
+    r.connect_ms,
+    r.tls_ms,
+    r.first_byte_ms,
+    r.total_ms,
+    r.completed_at
+FROM [dbo].[api_broker_call] AS c
+LEFT JOIN [dbo].[api_broker_reply] AS r
+    ON r.request_id = c.id
+LEFT JOIN [dbo].[asyncresponse_transport_messages] AS m WITH (NOLOCK)
+    ON m.id = c.message_id
+WHERE c.requested_by = ORIGINAL_LOGIN()
+    OR IS_ROLEMEMBER(N'db_owner') = 1
+    OR IS_ROLEMEMBER(N'api_broker_admin') = 1;
+GO
