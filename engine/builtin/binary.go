@@ -111,16 +111,19 @@ func (s *sequentialIDs) next() [16]byte {
 		s.node[0] |= 1 // multicast: no real network card has it
 	}
 	s.last = max(s.last+1, uint64(time.Now().UnixNano()/100))
+	// The order of GUIDs looks at the node first, then at the clock sequence, and
+	// then at the stored bytes 6, 7, 4, 5, 0 to 3.
+	var counter [8]byte
+	binary.BigEndian.PutUint64(counter[:], s.last)
 	var u [16]byte
-	// Groups are compared from the right: node, clock sequence, then the stored
-	// bytes of the first three groups, each from its first byte.
-	binary.BigEndian.PutUint64(u[:8], s.last)
+	copy(u[6:8], counter[0:2])
+	copy(u[4:6], counter[2:4])
+	copy(u[0:4], counter[4:8])
 	copy(u[10:], s.node[:])
 	u[8] = 0x80
 	return u
 }
 
-// evalNewSequentialID stores the counter big endian, so that it sorts by it.
 func evalNewSequentialID(call) (types.Value, error) {
 	u := sequential.next()
 	return types.NewBinary(types.KindUniqueIdentifier, string(u[:])), nil

@@ -52,10 +52,13 @@ func evaluator(name string, eval evalFunc) func(Env, []types.Value, []types.Type
 // text is argument i as character data.
 func (c call) text(i int) (string, error) { return textOf(c.args[i]) }
 
-// textOf is v as character data.
+// textOf is v as character data; binary data is taken as the bytes of varchar.
 func textOf(v types.Value) (string, error) {
-	if v.Kind().IsChar() || v.Kind() == types.KindXML {
+	switch k := v.Kind(); {
+	case k.IsChar() || k == types.KindXML:
 		return v.Text(), nil
+	case k.IsBinary():
+		return types.DecodeVarChar(v.Bytes()), nil
 	}
 	t, err := types.Convert(v, types.NVarChar(types.Max), 0)
 	return t.Text(), err

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strings"
 	"time"
 
 	"loopbroker/engine/sqlerr"
@@ -69,7 +70,7 @@ func (c call) calendarNames() (*calendarNames, error) {
 		return &english, nil
 	}
 	language := c.env.Options().Language
-	names, ok := languages[lowerASCII(language)]
+	names, ok := languages[strings.ToLower(language)]
 	if !ok {
 		return nil, sqlerr.Unsupported("SET LANGUAGE " + language)
 	}

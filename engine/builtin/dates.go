@@ -3,6 +3,8 @@ package builtin
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/types"
@@ -173,7 +175,7 @@ func evalDateName(c call) (types.Value, error) {
 	case partOffset:
 		return types.NewNVarChar(offsetText(v.Offset())), nil
 	}
-	return types.NewNVarChar(fmt.Sprint(t.get(p, v, c.dateFirst()))), nil
+	return types.NewNVarChar(strconv.FormatInt(t.get(p, v, c.dateFirst()), 10)), nil
 }
 
 // offsetText is an offset as +hh:mm.
@@ -416,7 +418,7 @@ func dateDiffType(name string, result types.Type) typeFunc {
 
 func comparable(p datePart, name string) error {
 	if p == partOffset || p == partISOWeek {
-		return sqlerr.New(9806, p, map[string]string{"DATEDIFF": "datediff", "DATEDIFF_BIG": "datediff_big"}[name])
+		return sqlerr.New(9806, p, strings.ToLower(name))
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (c call) culture() (*culture, error) {
 		if c.env != nil {
 			language = c.env.Options().Language
 		}
-		name, ok := languageCultures[lowerASCII(language)]
+		name, ok := languageCultures[strings.ToLower(language)]
 		if !ok {
 			return nil, sqlerr.Unsupported("FORMAT with the language " + language)
 		}
@@ -129,8 +129,6 @@ func isCultureName(name string) bool {
 	}
 	return len(rest) != 1
 }
-
-func lowerASCII(s string) string { return strings.ToLower(s) }
 
 // evalFormat is NULL for a format that is not valid, as documented.
 func evalFormat(c call) (types.Value, error) {

@@ -12,6 +12,7 @@ func TestLogicFunctions(t *testing.T) {
 		{"ISNULL(null_varchar'', 'a long replacement')", "varchar(10) a long rep"},
 		{"ISNULL(null_int'', '7')", "int 7"},
 		{"ISNULL(NULL, 'x')", "varchar(1) x"},
+		{"ISNULL(null_int'', NULL)", "int NULL"},
 		{"ISNULL(3, 4)", "int 3"},
 		{"NULLIF(4, 4)", "int NULL"},
 		{"NULLIF(5, 4.0)", "int 5"},

@@ -40,7 +40,7 @@ func (c call) integers() ([10]int64, error) {
 // invalidParts is error 289.
 func invalidParts(k types.Kind) error { return sqlerr.New(289, k) }
 
-// day is the day of a year, month and day, as days since 0001-01-01.
+// dayOf is the day of a year, month and day, as days since 0001-01-01.
 func dayOf(n []int64) (int, bool) {
 	if n[0] < 1 || n[0] > 9999 {
 		return 0, false

@@ -47,36 +47,33 @@ func angleDecimal(t types.Type) types.Type { return types.Decimal(38, max(t.Scal
 // and character data become float.
 func numericType(name string, decimal func(types.Type) types.Type) typeFunc {
 	return func(args []types.Type, _ []*types.Value) (types.Type, error) {
-		t, err := widened(args[0], decimal)
-		if err != nil {
-			return t, badArgument(args[0], 1, name)
-		}
-		for i, a := range args[1:] {
-			if _, err := widened(a, decimal); err != nil {
-				return t, badArgument(a, i+2, name)
+		for i, a := range args {
+			if _, ok := widened(a, decimal); !ok {
+				return types.Type{}, badArgument(a, i+1, name)
 			}
 		}
+		t, _ := widened(args[0], decimal)
 		return t, nil
 	}
 }
 
-var errNotNumeric = sqlerr.New(8116, "", 1, "")
-
-func widened(t types.Type, decimal func(types.Type) types.Type) (types.Type, error) {
+// widened is the type in which a function computes with an argument of type t;
+// ok is false for a type that is no number.
+func widened(t types.Type, decimal func(types.Type) types.Type) (w types.Type, ok bool) {
 	switch t.Kind {
 	case types.KindTinyInt, types.KindSmallInt, types.KindInt:
-		return types.TypeInt, nil
+		return types.TypeInt, true
 	case types.KindBigInt:
-		return t, nil
+		return t, true
 	case types.KindDecimal:
-		return decimal(t), nil
+		return decimal(t), true
 	case types.KindMoney, types.KindSmallMoney:
-		return types.TypeMoney, nil
+		return types.TypeMoney, true
 	case types.KindFloat, types.KindReal, types.KindBit, types.KindNull, types.KindVariant,
 		types.KindChar, types.KindVarChar, types.KindNChar, types.KindNVarChar:
-		return types.TypeFloat, nil
+		return types.TypeFloat, true
 	}
-	return t, errNotNumeric
+	return t, false
 }
 
 // floatType is the type rule of the functions that compute with float.

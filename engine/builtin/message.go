@@ -14,7 +14,6 @@ const MaxMessage = 2047
 
 // messageSpec is one conversion of a message: %[flags][width][.precision][h|l|I64]type.
 type messageSpec struct {
-	text             string // as written, without the percent sign
 	minus, plus      bool
 	zero, sharp      bool
 	blank            bool
@@ -143,7 +142,6 @@ flags:
 		return spec, "", sqlerr.New(2787, "%"+s[:min(i+1, len(s))])
 	}
 	spec.verb = s[i]
-	spec.text = s[:i+1]
 	return spec, s[i+1:], nil
 }
 

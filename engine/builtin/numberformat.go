@@ -234,21 +234,20 @@ func splitSections(format string) []string {
 
 // customFormat is one section of a custom numeric format.
 type customFormat struct {
-	items                 []customItem
-	wholeLeast            int // digits before the point at least
-	wholeDigits           int // digit placeholders before the point
-	placesLeast           int
-	placesMost            int
-	grouping              bool
-	percents, permilles   int
-	thousands             int
-	exponent              string // E+ and its zeros
-	exponentAfterItemsEnd bool
+	items               []customItem
+	wholeLeast          int // digits before the point at least
+	wholeDigits         int // digit placeholders before the point
+	placesLeast         int
+	placesMost          int
+	grouping            bool
+	percents, permilles int
+	thousands           int    // divisions by a thousand
+	exponent            string // E+ and its zeros
 }
 
-// customItem is a literal, a digit placeholder ('0' or '#') or the point.
+// customItem is a literal, a digit placeholder, the point or the exponent.
 type customItem struct {
-	kind    byte // 'l', '0', '#', '.', 'e'
+	kind    byte // 'l', '0' or '#', '.', 'e'
 	literal string
 }
 

@@ -15,8 +15,8 @@ func stringFuncs() []*Func {
 		pure("LEN", 1, 1, lengthType("LEN", types.KindText, types.KindNText, types.KindImage), evalLen),
 		pure("DATALENGTH", 1, 1, lengthType("DATALENGTH"), evalDataLength),
 		pure("SUBSTRING", 3, 3, substringType, evalSubstring),
-		pure("LEFT", 2, 2, likeFirst("LEFT"), evalLeft),
-		pure("RIGHT", 2, 2, likeFirst("RIGHT"), evalRight),
+		pure("LEFT", 2, 2, endType("LEFT"), evalLeft),
+		pure("RIGHT", 2, 2, endType("RIGHT"), evalRight),
 		pure("REPLICATE", 2, 2, replicateType, evalReplicate),
 		pure("REVERSE", 1, 1, likeFirst("REVERSE"), evalReverse),
 		lenient("STUFF", 4, 4, stuffType, evalStuff),
@@ -78,12 +78,7 @@ func evalDataLength(c call) (types.Value, error) {
 // data; everything else is refused.
 func substringType(args []types.Type, consts []*types.Value) (types.Type, error) {
 	t := args[0]
-	length := charLength(t)
-	if len(consts) > 2 && consts[2] != nil && !consts[2].IsNull() && length != types.Max {
-		if n, err := intOf(*consts[2]); err == nil && n >= 0 {
-			length = min(length, int(n))
-		}
-	}
+	length := cutLength(charLength(t), consts, 2)
 	switch {
 	case t.Kind.IsChar():
 		return stringType(t.Kind.IsUnicode(), length, t.Collation), nil
@@ -96,6 +91,27 @@ func substringType(args []types.Type, consts []*types.Value) (types.Type, error)
 		return types.Type{}, sqlerr.New(257, "sql_variant", "varchar")
 	}
 	return types.Type{}, badArgument(t, 1, "SUBSTRING")
+}
+
+// cutLength is the length of the result of a function that cuts: no more than
+// the constant argument at i, if it is one.
+func cutLength(length int, consts []*types.Value, i int) int {
+	if length == types.Max || len(consts) <= i || consts[i] == nil || consts[i].IsNull() {
+		return length
+	}
+	if n, err := intOf(*consts[i]); err == nil && n >= 0 {
+		return min(length, int(n))
+	}
+	return length
+}
+
+// endType is the type rule of LEFT and RIGHT.
+func endType(name string) typeFunc {
+	rule := func(args []types.Type, consts []*types.Value) (types.Type, error) {
+		length := cutLength(charLength(args[0]), consts, 1)
+		return stringType(isUnicode(args[:1]), length, collationOf(args[:1])), nil
+	}
+	return refusing(name, rule, lobs...)
 }
 
 // span is what start and length, which count from one and may be before the

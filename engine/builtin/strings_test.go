@@ -33,10 +33,10 @@ func TestStringFunctions(t *testing.T) {
 		{"SUBSTRING(NULL, 1, 1)", "8116 Argument data type NULL is invalid for argument 1 of substring function."},
 		{"SUBSTRING(null_varchar'', 1, 1)", "varchar(1) NULL"},
 		// "LEFT", "RIGHT"
-		{"LEFT('abcdefg', 2)", "varchar(7) ab"},
-		{"LEFT(12345, 2)", "varchar(12) 12"},
+		{"LEFT('abcdefg', 2)", "varchar(2) ab"},
+		{"LEFT(12345, 2)", "varchar(2) 12"},
 		{"LEFT('abc', -1)", "537 Invalid length parameter passed to the LEFT or SUBSTRING function."},
-		{"RIGHT('abcdefg', 2)", "varchar(7) fg"},
+		{"RIGHT('abcdefg', 2)", "varchar(2) fg"},
 		{"RIGHT('abc', 5)", "varchar(3) abc"},
 		{"RIGHT('abc', -1)", "536 Invalid length parameter passed to the RIGHT function."},
 		// "REPLICATE", "REVERSE", "SPACE"
@@ -61,6 +61,7 @@ func TestStringFunctions(t *testing.T) {
 		{"STUFF(0x010203, 2, 1, 0xFF)", "varbinary(8000) 0x01FF03"},
 		// "UPPER", "LOWER"
 		{"UPPER('straße é')", "varchar(8) STRAßE É"},
+		{"UPPER(0x6162)", "varchar(2) AB"},
 		{"LOWER(N'ÀB')", "nvarchar(2) àb"},
 		// "LTRIM", "RTRIM", "TRIM"
 		{"LTRIM('  a ')", "varchar(4) a "},

@@ -65,20 +65,50 @@ func (r *run) access(t *catalog.Table, h *plan.Hints, target, seek bool) (storag
 // versions gives a plain read the row versions that its level asks for.
 func (r *run) versions(t *catalog.Table, h *plan.Hints, level, session storage.Isolation, locking bool, a *storage.Access) error {
 	snapshot := session == storage.Snapshot && level == storage.Snapshot
-	reads := level == storage.ReadCommitted && !h.ReadCommittedLock && !locking && !h.ReadPast
+	reads := session == storage.ReadCommitted && level == session && !h.ReadCommittedLock && !locking && !h.ReadPast
 	if a.Table == storage.X || a.Table == storage.S || (!snapshot && !reads) {
 		return nil
 	}
-	v, err := r.rt.ReadView(t)
+	v, err := r.view(t, snapshot)
 	if err != nil || v == nil {
 		return err
 	}
-	r.views = append(r.views, v)
 	a.View = v
 	if !locking {
 		a.Mode, a.Hold, a.Range = storage.None, false, false
 	}
 	return nil
+}
+
+// tableView is the view that a statement reads a table through, nil for none.
+type tableView struct {
+	table *catalog.Table
+	view  *storage.View
+}
+
+// view asks the session once for each table. All tables that are read through a
+// statement's view share one; the view of a SNAPSHOT transaction is not ours to
+// close.
+func (r *run) view(t *catalog.Table, snapshot bool) (*storage.View, error) {
+	for i := range r.views {
+		if r.views[i].table == t {
+			return r.views[i].view, nil
+		}
+	}
+	v, err := r.rt.ReadView(t)
+	if err != nil {
+		return nil, err
+	}
+	if v != nil && !snapshot {
+		if r.statementView == nil {
+			r.statementView = v
+		} else {
+			v.Close()
+			v = r.statementView
+		}
+	}
+	r.views = append(r.views, tableView{t, v})
+	return v, nil
 }
 
 // readPastAllowed is the rule of error 650.

@@ -42,7 +42,8 @@ type Runtime interface {
 	// Isolation is the session's level.
 	Isolation() storage.Isolation
 	// ReadView returns the row versions that plain reads of t see, or nil when
-	// they lock. It is the caller's to close.
+	// they lock. The executor asks once for each table of a statement and closes
+	// the view, unless the level is SNAPSHOT, whose view the transaction keeps.
 	ReadView(t *catalog.Table) (*storage.View, error)
 	// LockTimeout is SET LOCK_TIMEOUT; negative waits for ever.
 	LockTimeout() time.Duration

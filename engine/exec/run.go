@@ -28,8 +28,10 @@ type run struct {
 
 	ctx     context.Context
 	timeout time.Duration
-	views   []*storage.View
-	keyBuf  []byte
+	views         []tableView
+	// statementView is the one that the run closes.
+	statementView *storage.View
+	keyBuf        []byte
 }
 
 var runs = sync.Pool{New: func() any { return &run{} }}
@@ -53,9 +55,10 @@ func resize[T any](s []T, n int) []T {
 
 // end closes what the run still holds and gives its memory back.
 func (r *run) end() {
-	for _, v := range r.views {
-		v.Close()
+	if r.statementView != nil {
+		r.statementView.Close()
 	}
+	clear(r.views)
 	clear(r.rows)
 	clear(r.ids)
 	clear(r.states)

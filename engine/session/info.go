@@ -113,7 +113,7 @@ func (i *sessionInfo) snapshot(x *Session) Info {
 // viewer is the catalog.Viewer of a session.
 type viewer struct{ x *Session }
 
-var _ catalog.Viewer = viewer{}
+var _ catalog.Reader = viewer{}
 
 // CurrentDatabase implements catalog.Viewer.
 func (v viewer) CurrentDatabase() *catalog.Database { return v.x.db }
@@ -125,9 +125,6 @@ func (v viewer) Property(name string, args []types.Value) (types.Value, error) {
 
 // Server returns the server's catalog, for views of the server.
 func (v viewer) Server() *catalog.Server { return v.x.srv.cat }
-
-// Sessions returns the open sessions, for the dynamic management views.
-func (v viewer) Sessions() []Info { return v.x.srv.Sessions() }
 
 // Visible reports whether the session may see an object's metadata: it owns the
 // database, or has any permission on the object.
@@ -142,4 +139,20 @@ func (v viewer) Visible(o catalog.Object) bool {
 		}
 	}
 	return false
+}
+
+// LoginName implements catalog.Reader.
+func (v viewer) LoginName() string { return v.x.ident.login.Name }
+
+// Sysadmin implements catalog.Reader.
+func (v viewer) Sysadmin() bool { return v.x.ident.database == nil && v.x.ident.login.Sysadmin() }
+
+// TokenUsages implements catalog.Reader: a database-scoped context has its
+// login's token for deny only.
+func (v viewer) TokenUsages() [][2]string {
+	usage := "GRANT OR DENY"
+	if v.x.ident.database != nil {
+		usage = "DENY ONLY"
+	}
+	return [][2]string{{v.x.ident.login.Name, usage}}
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -617,24 +616,13 @@ func identIncr(x *Session, _ *frame, a []types.Value) (types.Value, error) {
 	return nothing()
 }
 
-// sidOf is the security identifier of a login: 0x01 for sa, else a number made
-// of its id, sixteen bytes as for a SQL login.
-func sidOf(l *catalog.Login) []byte {
-	if catalog.Fold(l.Name) == "sa" {
-		return []byte{1}
-	}
-	b := make([]byte, 16)
-	binary.LittleEndian.PutUint32(b, uint32(l.ID))
-	return b
-}
-
 func suserName(x *Session, _ *frame, a []types.Value) (types.Value, error) {
 	if len(a) == 0 {
 		return text(x.ident.login.Name)
 	}
 	for _, l := range x.srv.cat.Logins() {
 		if a[0].Kind() == types.KindVarBinary || a[0].Kind() == types.KindBinary {
-			if string(sidOf(l)) == a[0].Raw() {
+			if string(catalog.LoginSID(l)) == a[0].Raw() {
 				return text(l.Name)
 			}
 		} else if id, ok := argInt(a[0]); ok && int64(l.ID) == id {
@@ -657,11 +645,11 @@ func suserID(x *Session, _ *frame, a []types.Value) (types.Value, error) {
 
 func suserSID(x *Session, _ *frame, a []types.Value) (types.Value, error) {
 	if len(a) == 0 {
-		return types.NewVarBinary(sidOf(x.ident.login)), nil
+		return types.NewVarBinary(catalog.LoginSID(x.ident.login)), nil
 	}
 	name, _ := argText(a[0])
 	if l, ok := x.srv.cat.Login(name); ok {
-		return types.NewVarBinary(sidOf(l)), nil
+		return types.NewVarBinary(catalog.LoginSID(l)), nil
 	}
 	return nothing()
 }

@@ -25,10 +25,11 @@ type Cursor struct {
 	a    Access
 
 	tableLock *heldLock
-	ahead     []entry // read ahead; valid while generation is the index's
+	ahead     []entry // read ahead
 	pos       int
 	size      int
-	gen       uint64
+	inserted  uint64 // the index's counts when ahead was read
+	removed   uint64
 	at        entry // position: the last entry taken
 	begun     bool
 	done      bool
@@ -160,7 +161,7 @@ func (c *Cursor) leave() {
 
 // next returns the next entry of the range.
 func (c *Cursor) next() (entry, bool) {
-	if c.pos >= len(c.ahead) || (c.a.View == nil && c.gen != c.ix.generation.Load()) {
+	if c.pos >= len(c.ahead) || (c.a.View == nil && c.inserted != c.ix.inserted.Load()) {
 		if !c.fill() {
 			return entry{}, false
 		}
@@ -177,12 +178,15 @@ func (c *Cursor) fill() bool {
 		c.err = fmt.Errorf("storage: scan ended: %w", context.Cause(c.ctx))
 		return false
 	}
-	if len(c.ahead) > 0 && c.pos == len(c.ahead) && c.size < lastBatch {
-		c.size *= 2
+	switch {
+	case c.pos < len(c.ahead):
+		c.size = max(c.size/2, firstBatch) // outdated before it was used
+	case c.pos > 0:
+		c.size = min(c.size*2, lastBatch)
 	}
 	c.ahead, c.pos = c.ahead[:0], 0
 	c.d.mu.RLock()
-	c.gen = c.ix.generation.Load()
+	c.inserted, c.removed = c.ix.inserted.Load(), c.ix.removed.Load()
 	c.walk(func(e entry) bool {
 		c.ahead = append(c.ahead, e)
 		return len(c.ahead) < c.size
@@ -315,9 +319,9 @@ func (c *Cursor) accept(e entry, row types.Row) bool {
 
 // fits reports whether row has the entry. The check is skipped for a record
 // that had no other key lately: stale is cleared only after the outdated
-// entries are gone, which moves the generation.
+// entries were removed, which is counted.
 func (c *Cursor) fits(e entry, row types.Row) bool {
-	if e.rec.stale.Load() == staleNo && c.ix.generation.Load() == c.gen {
+	if e.rec.stale.Load() == staleNo && c.ix.removed.Load() == c.removed {
 		return true
 	}
 	return c.ix.matches(row, e.key)
@@ -374,7 +378,7 @@ func (c *Cursor) peek() (e entry, in, exists bool) {
 	}
 	c.d.mu.RLock()
 	defer c.d.mu.RUnlock()
-	c.gen = c.ix.generation.Load()
+	c.removed = c.ix.removed.Load()
 	c.walk(func(n entry) bool {
 		e, in, exists = n, true, true
 		return false

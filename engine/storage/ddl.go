@@ -307,7 +307,6 @@ func (ix *index) fill() {
 	for _, e := range entries {
 		ix.tree.Load(e) // ascending: quicker than Set
 	}
-	ix.generation.Add(1)
 }
 
 // checkUnique looks for two rows with one key. Nobody else has open changes.

@@ -48,14 +48,16 @@ var lowest = &record{id: 0}
 // heap order of a table without clustered index is an index without a tree: it
 // reads the table's rows.
 //
-// generation counts insertions and removals of entries, so that a cursor knows
-// whether the entries that it has read ahead are still the next ones.
+// inserted and removed count changes of the tree. A cursor that finds inserted
+// unchanged knows that the entries that it has read ahead are still the next
+// ones; if removed is unchanged, that they are all there.
 type index struct {
-	def        IndexDef
-	data       *tableData
-	tree       *btree.BTreeG[entry] // nil: heap order
-	generation atomic.Uint64
-	unbound    bool // filtered, and the filter is not known (yet)
+	def      IndexDef
+	data     *tableData
+	tree     *btree.BTreeG[entry] // nil: heap order
+	inserted atomic.Uint64
+	removed  atomic.Uint64
+	unbound  bool // filtered, and the filter is not known (yet)
 
 	created *writer
 	dropped atomic.Pointer[writer]
@@ -127,7 +129,7 @@ func (ix *index) insert(key string, rec *record) {
 		return
 	}
 	ix.tree.Set(entry{key, rec})
-	ix.generation.Add(1)
+	ix.inserted.Add(1)
 }
 
 func (ix *index) remove(key string, rec *record) {
@@ -135,7 +137,7 @@ func (ix *index) remove(key string, rec *record) {
 		return
 	}
 	ix.tree.Delete(entry{key, rec})
-	ix.generation.Add(1)
+	ix.removed.Add(1)
 }
 
 // ascend calls f for the entries from, inclusive, upwards until it is false.

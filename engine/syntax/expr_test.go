@@ -52,7 +52,7 @@ func TestExpressions(t *testing.T) {
 		{"trim a column called leading", "TRIM(leading)", "Call{Name:TRIM Args:[leading]}"},
 		{"over", "ROW_NUMBER() OVER (PARTITION BY a, b ORDER BY c DESC, d)", "Call{Name:ROW_NUMBER Over:Over{PartitionBy:[a b] OrderBy:[OrderItem{X:c Desc:true} OrderItem{X:d}]}}"},
 		{"frame", "SUM(a) OVER (ORDER BY b ROWS BETWEEN 2 PRECEDING AND UNBOUNDED FOLLOWING)", "Call{Name:SUM Args:[a] Over:Over{OrderBy:[OrderItem{X:b}] Frame:Frame{Start:FrameBound{Kind:1 Offset:2} End:FrameBound{Kind:4}}}}"},
-		{"short frame", "SUM(a) OVER (ORDER BY b RANGE UNBOUNDED PRECEDING)", "Call{Name:SUM Args:[a] Over:Over{OrderBy:[OrderItem{X:b}] Frame:Frame{Range:true Start:FrameBound{} End:FrameBound{Kind:2}}}}"},
+		{"short frame", "SUM(a) OVER (ORDER BY b RANGE UNBOUNDED PRECEDING)", "Call{Name:SUM Args:[a] Over:Over{OrderBy:[OrderItem{X:b}] Frame:Frame{Range:true End:FrameBound{Kind:2}}}}"},
 		{"within group", "STRING_AGG(a, ',') WITHIN GROUP (ORDER BY b)", "Call{Name:STRING_AGG Args:[a ','] Within:[OrderItem{X:b}]}"},
 		{"next value", "NEXT VALUE FOR dbo.s OVER (ORDER BY a)", "NextValue{Sequence:dbo.s Over:Over{OrderBy:[OrderItem{X:a}]}}"},
 		{"a column called next", "next + value", "(+ next value)"},

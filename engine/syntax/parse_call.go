@@ -101,18 +101,24 @@ func (p *parser) over() *Over {
 	o := &Over{Pos: p.pos()}
 	p.expectKw(wOver)
 	if isIdent(p.tok) {
-		p.windows = append(p.windows, windowUse{o, p.tok, p.ident().Name})
+		p.useWindow(o)
 		return o
 	}
 	p.window(o)
 	return o
 }
 
+// useWindow takes the name of the window that o refers to.
+func (p *parser) useWindow(o *Over) {
+	at := p.tok
+	p.windows = append(p.windows, windowUse{over: o, at: at, name: p.ident().Name})
+}
+
 // window takes the parenthesised part of OVER and of WINDOW.
 func (p *parser) window(o *Over) {
 	p.expect(tLParen)
 	if isIdent(p.tok) && !p.word("PARTITION") && !p.word("ROWS") && !p.word("RANGE") {
-		p.windows = append(p.windows, windowUse{o, p.tok, p.ident().Name})
+		p.useWindow(o)
 	}
 	if p.acceptWord("PARTITION") {
 		p.expectKw(wBy)

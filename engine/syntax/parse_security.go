@@ -187,7 +187,9 @@ func (p *parser) alterAuthorization(pos Pos) Statement {
 	s := &AlterAuthorization{Pos: pos}
 	p.next()
 	p.expectKw(wOn)
-	s.Class = p.securableClass()
+	if s.Class = p.securableClass(); s.Class == "" {
+		s.Class = "OBJECT"
+	}
 	s.On = p.name(3)
 	p.expectKw(wTo)
 	if p.acceptKw(wSchema) {

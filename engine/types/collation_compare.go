@@ -100,6 +100,8 @@ func compareRest(rest string, table *weights) (int, bool) {
 	return 0, true
 }
 
+var keyBuilders = sync.Pool{New: func() any { return new(keyBuilder) }}
+
 // keyBuffers are reused: a comparison of texts outside of ASCII builds two keys.
 var keyBuffers = sync.Pool{New: func() any { return new([2][]byte) }}
 
@@ -122,13 +124,10 @@ func (c *Collation) AppendKey(dst []byte, s string, unicodeData bool) []byte {
 	if c.asciiKey(s, unicodeData) {
 		return c.appendASCIIKey(dst, s, unicodeData)
 	}
-	var b [4][64]byte
-	k := keyBuilder{
-		primary: dst, secondary: b[1][:0], tertiary: b[2][:0], punct: b[3][:0],
-		c: c, sql: c.bySortOrder(unicodeData),
-	}
+	k := keyBuilders.Get().(*keyBuilder)
+	k.reset(c, c.bySortOrder(unicodeData))
 	k.text(s)
-	dst = append(k.primary, weightEnd)
+	dst = append(append(dst, k.primary...), weightEnd)
 	if c.AccentSensitive {
 		dst = append(append(dst, k.secondary...), levelEnd)
 	}
@@ -138,6 +137,7 @@ func (c *Collation) AppendKey(dst []byte, s string, unicodeData bool) []byte {
 	if !k.sql {
 		dst = append(append(dst, k.punct...), levelEnd)
 	}
+	keyBuilders.Put(k)
 	return dst
 }
 

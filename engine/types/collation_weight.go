@@ -124,29 +124,39 @@ type keyBuilder struct {
 	plain3    int // and of the tertiary
 }
 
+// reset empties k for a text in c.
+func (k *keyBuilder) reset(c *Collation, sql bool) {
+	*k = keyBuilder{
+		primary: k.primary[:0], secondary: k.secondary[:0], tertiary: k.tertiary[:0], punct: k.punct[:0],
+		c: c, sql: sql,
+	}
+}
+
 // text adds all of s, which has no trailing blanks.
 func (k *keyBuilder) text(s string) {
-	table := windowsWeights
-	if k.sql {
-		table = sqlWeights
-	}
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := decodeRune(s[i:])
-			i += size
-			k.rune(r)
+		if c := s[i]; c < utf8.RuneSelf {
+			k.ascii(c)
+			i++
 			continue
 		}
-		i++
-		if c == ' ' {
-			k.blanks++
-			continue
-		}
-		if w := table[c]; w != 0 {
-			k.element(w, isUpperASCII(c), isLowerASCII(c))
-			continue
-		}
+		r, size := decodeRune(s[i:])
+		k.rune(r)
+		i += size
+	}
+}
+
+func (k *keyBuilder) ascii(c byte) {
+	w := windowsWeights[c]
+	if k.sql {
+		w = sqlWeights[c]
+	}
+	switch {
+	case c == ' ':
+		k.blanks++
+	case w != 0:
+		k.element(w, isUpperASCII(c), isLowerASCII(c))
+	default:
 		k.special(c)
 	}
 }
@@ -225,7 +235,7 @@ func (k *keyBuilder) rune(r rune) {
 		return
 	}
 	if base, ok := strokes[r]; ok {
-		k.text(string(base))
+		k.ascii(byte(base))
 		k.mark(markStroke)
 		return
 	}
@@ -234,13 +244,34 @@ func (k *keyBuilder) rune(r rune) {
 		k.mark(markDotless)
 		return
 	}
-	if d := decomposition(r); d != "" {
-		for _, p := range d {
-			k.plainRune(p)
-		}
+	if r >= surrogateMin && r <= surrogateMax {
+		k.plainRune(r)
 		return
 	}
-	k.plainRune(r)
+	for _, p := range decomposed(r) {
+		k.plainRune(p)
+	}
+}
+
+// latinParts holds the decompositions of Latin-1 and Latin Extended-A.
+var latinParts = func() (parts [0x180]string) {
+	for r := range rune(len(parts)) {
+		if parts[r] = decomposition(r); parts[r] == "" {
+			parts[r] = string(r)
+		}
+	}
+	return parts
+}()
+
+// decomposed returns the base letters and marks of r, or r itself.
+func decomposed(r rune) string {
+	if int(r) < len(latinParts) {
+		return latinParts[r]
+	}
+	if d := decomposition(r); d != "" {
+		return d
+	}
+	return string(r)
 }
 
 // decomposition returns the base letters and marks of r, or "": compatibility
@@ -263,7 +294,7 @@ func decomposition(r rune) string {
 // plainRune adds a character that is decomposed.
 func (k *keyBuilder) plainRune(r rune) {
 	if r < utf8.RuneSelf {
-		k.text(string(r))
+		k.ascii(byte(r))
 		return
 	}
 	if unicode.Is(unicode.Mn, r) {
@@ -307,14 +338,14 @@ func (k *keyBuilder) sqlRune(r rune) {
 		return
 	}
 	if base, ok := strokes[r]; ok {
-		k.text(string(base))
+		k.ascii(byte(base))
 		k.mark(markStroke)
 		return
 	}
-	if d := norm.NFD.PropertiesString(string(r)).Decomposition(); d != nil && unicode.IsLetter(r) {
-		for _, p := range string(d) {
+	if int(r) < len(latinParts) && latinParts[r][0] < utf8.RuneSelf && unicode.In(r, unicode.Lu, unicode.Ll) {
+		for _, p := range latinParts[r] {
 			if p < utf8.RuneSelf {
-				k.text(string(p))
+				k.ascii(byte(p))
 			} else {
 				k.mark(p)
 			}

@@ -12,12 +12,16 @@ import (
 // or 1. Character data is compared in c, trailing blanks do not count; binary
 // data as if padded with zeros; decimals by their number, whatever the scale.
 //
-// Values of different kinds are compared as sql_variant values are: by family
+// Texts of different kinds are compared by the Unicode rules if one of them is
+// Unicode data. Other values of different kinds are compared as sql_variant values are: by family
 // (date and time, approximate number, exact number, character, binary,
 // uniqueidentifier, from the highest to the lowest), within a family by value.
 // NULL sorts before all else.
 func Compare(a, b Value, c *Collation) int {
 	if a.kind != b.kind {
+		if a.kind.IsChar() && b.kind.IsChar() {
+			return collationOr(c).Compare(a.s, b.s, a.kind.IsUnicode() || b.kind.IsUnicode())
+		}
 		return CompareVariant(a, b)
 	}
 	switch a.kind {

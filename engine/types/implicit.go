@@ -100,6 +100,9 @@ func ImplicitlyConvertible(from, to Type) error {
 	if from.Kind == KindNull {
 		return nil
 	}
+	if from.Length == Max && to.Kind == KindVariant {
+		return sqlerr.New(206, from.String(), to.Kind.String())
+	}
 	switch allowedConversion(from.Kind, to.Kind) {
 	case implicitToo:
 		return nil
@@ -112,7 +115,7 @@ func ImplicitlyConvertible(from, to Type) error {
 // ExplicitlyConvertible returns nil if CAST and CONVERT convert type from to type
 // to, else error 529.
 func ExplicitlyConvertible(from, to Type) error {
-	if from.Kind == KindNull || allowedConversion(from.Kind, to.Kind) != notAllowed {
+	if from.Kind == KindNull || allowedConversion(from.Kind, to.Kind) != notAllowed && (from.Length != Max || to.Kind != KindVariant) {
 		return nil
 	}
 	return sqlerr.New(529, from.Kind.String(), to.Kind.String())

@@ -24,14 +24,14 @@ func waitBackend() (b *backend, started chan struct{}, causes chan error) {
 	}
 	b = &backend{
 		batches: map[string]batchFunc{
-			"WAIT": wait,
+			"WAIT now": wait,
 			"WAIT with output": func(ctx context.Context, s *session, out wire.Output) {
 				one(out, 1)
 				_ = out.Flush()
 				wait(ctx, s, out)
 				_ = out.Message(wire.ErrorMessage(sqlerr.New(8134).At(1))) // must not reach the client
 			},
-			"stream": func(ctx context.Context, _ *session, out wire.Output) {
+			"stream rows": func(ctx context.Context, _ *session, out wire.Output) {
 				_ = out.Columns([]wire.Column{{Name: "s", Type: types.NVarChar(4000)}})
 				row := []types.Value{types.NewNVarChar(strings.Repeat("x", 4000))}
 				started <- struct{}{}
@@ -44,7 +44,7 @@ func waitBackend() (b *backend, started chan struct{}, causes chan error) {
 			},
 		},
 		calls: map[string]callFunc{
-			"WAIT": func(ctx context.Context, s *session, _ wire.Call, out wire.Output) { wait(ctx, s, out) },
+			"WAIT now": func(ctx context.Context, s *session, _ wire.Call, out wire.Output) { wait(ctx, s, out) },
 		},
 	}
 	return b, started, causes
@@ -56,10 +56,10 @@ func TestAttention(t *testing.T) {
 		name, text string
 		args       []any
 	}{
-		{"batch", "WAIT", nil},
-		{"call", "WAIT", []any{1}},
+		{"batch", "WAIT now", nil},
+		{"call", "WAIT now", []any{1}},
 		{"after output", "WAIT with output", nil},
-		{"rows", "stream", nil},
+		{"rows", "stream rows", nil},
 	} {
 		for _, params := range []string{"encrypt=disable", "encrypt=true;TrustServerCertificate=true"} {
 			t.Run(tc.name+" "+params, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAttentionRace(t *testing.T) {
 
 func TestCutConnection(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"WAIT", "stream"} {
+	for _, text := range []string{"WAIT now", "stream rows"} {
 		for _, network := range []string{"tcp", "memory"} {
 			t.Run(text+" "+network, func(t *testing.T) {
 				t.Parallel()
@@ -167,7 +167,7 @@ func TestKill(t *testing.T) {
 	nc, _ := s.DialContext(context.Background(), "", "")
 	raw := newRawClient(t, nc)
 	raw.login("sa", password)
-	raw.batch("WAIT")
+	raw.batch("WAIT now")
 	<-started
 	(<-kills)(killed)
 	if err := <-causes; !errors.Is(err, killed) {
@@ -188,7 +188,7 @@ func TestShutdown(t *testing.T) {
 	t.Parallel()
 	b, started, causes := waitBackend()
 	release := make(chan struct{})
-	b.batches["slow"] = func(_ context.Context, _ *session, out wire.Output) {
+	b.batches["slow one"] = func(_ context.Context, _ *session, out wire.Output) {
 		started <- struct{}{}
 		<-release
 		one(out, 5)
@@ -203,11 +203,11 @@ func TestShutdown(t *testing.T) {
 	got := make(chan int, 1)
 	go func() {
 		var n int
-		_ = db.QueryRowContext(context.Background(), "slow").Scan(&n)
+		_ = db.QueryRowContext(context.Background(), "slow one").Scan(&n)
 		got <- n
 	}()
 	<-started
-	go func() { _, _ = db.ExecContext(context.Background(), "WAIT") }()
+	go func() { _, _ = db.ExecContext(context.Background(), "WAIT now") }()
 	<-started
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
@@ -232,7 +232,7 @@ func TestShutdown(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	b := &backend{batches: map[string]batchFunc{
-		"panic": func(_ context.Context, _ *session, out wire.Output) {
+		"panic now": func(_ context.Context, _ *session, out wire.Output) {
 			one(out, 1)
 			panic("a defect")
 		},
@@ -240,12 +240,12 @@ func TestPanic(t *testing.T) {
 			_ = out.Columns([]wire.Column{{Name: "n", Type: types.TypeInt}})
 			_ = out.Row([]types.Value{types.NewNVarChar("no int")})
 		},
-		"fatal": func(_ context.Context, _ *session, out wire.Output) {
+		"fatal now": func(_ context.Context, _ *session, out wire.Output) {
 			_ = out.Message(wire.Message{Number: 596, Class: 21, State: 1, Text: "killed", Line: 1})
 		},
 	}}
 	db := openMemory(t, newServer(t, b, wire.Options{}), "")
-	_, err := db.ExecContext(context.Background(), "panic")
+	_, err := db.ExecContext(context.Background(), "panic now")
 	if e := wantError(t, err, 8630); e.Class != 20 {
 		t.Errorf("got class %d, want 20", e.Class)
 	}
@@ -255,7 +255,7 @@ func TestPanic(t *testing.T) {
 	if n := b.closed.Load(); n != 1 {
 		t.Errorf("%d sessions were closed, want 1", n)
 	}
-	_, err = db.ExecContext(context.Background(), "fatal")
+	_, err = db.ExecContext(context.Background(), "fatal now")
 	wantError(t, err, 596)
 	waitFor(t, "the second session's end", func() bool { return b.closed.Load() == 2 })
 	if got := scanOne[int](t, db, "select 1"); got != 1 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -165,7 +166,7 @@ func (c *conn) isDraining() bool {
 func (c *conn) closeSession() {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic at the end of a session")
+			c.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("panic at the end of a session")
 		}
 	}()
 	c.session.Close()

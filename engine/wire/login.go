@@ -186,7 +186,7 @@ func (c *conn) login(ctx context.Context, l tds.Login, encryption tds.Encryption
 func (c *conn) openSession(ctx context.Context, req LoginRequest) (s Session, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error().Bytes("stack", debug.Stack()).Msg("panic at a login")
+			c.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("panic at a login")
 			s, err = nil, fmt.Errorf("wire: panic at a login: %v", p)
 		}
 	}()

@@ -182,7 +182,7 @@ var errFatal = errors.New("wire: an error of severity 20 or more was sent")
 func (c *conn) execute(r *request) (fatal error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Msg("panic in a request")
+			c.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("panic in a request")
 			fatal = errors.New("wire: panic in a request")
 			c.output.internal("panic")
 		}

@@ -1,0 +1,341 @@
+package exec
+
+import (
+	"bytes"
+	"slices"
+
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/plan"
+	"loopbroker/engine/storage"
+	"loopbroker/engine/types"
+)
+
+// scanNode reads a table.
+type scanNode struct {
+	src    int
+	kind   plan.ScanKind
+	slot   int
+	table  *catalog.Table
+	hints  plan.Hints
+	filter condFunc
+	path   seekPath
+	target bool
+}
+
+// seekPath is a compiled access path.
+type seekPath struct {
+	index  int
+	keys   []seekKey
+	lo, hi *seekBound
+	desc   bool
+	point  bool // every key has one value and there is no range: one seek
+}
+
+type seekKey struct {
+	values []evalFunc
+	query  *query
+	null   bool
+	t      types.Type
+	desc   bool
+}
+
+type seekBound struct {
+	x         evalFunc
+	inclusive bool
+	t         types.Type
+	desc      bool
+}
+
+func (c *compiler) scan(n *plan.Scan) node {
+	s := &scanNode{src: n.Src, kind: n.Kind, slot: n.Slot, table: n.Table, hints: n.Hints, filter: c.conds(n.Filter), target: n.Target}
+	s.path = seekPath{index: n.Path.Index, desc: n.Path.Desc, point: n.Path.Lo == nil && n.Path.Hi == nil}
+	for _, k := range n.Path.Keys {
+		key := seekKey{values: c.exprs(k.Values), null: k.Null, t: k.T, desc: k.Desc}
+		if k.Query != nil {
+			key.query = c.query(k.Query)
+		}
+		s.path.point = s.path.point && (k.Null || len(k.Values) == 1)
+		s.path.keys = append(s.path.keys, key)
+	}
+	s.path.lo, s.path.hi = c.bound(n.Path.Lo), c.bound(n.Path.Hi)
+	return s
+}
+
+func (c *compiler) bound(b *plan.PathBound) *seekBound {
+	if b == nil {
+		return nil
+	}
+	return &seekBound{x: c.expr(b.X), inclusive: b.Inclusive, t: b.T, desc: b.Desc}
+}
+
+func (n *scanNode) run(r *run, sink func() error) error {
+	t, tx := n.table, (*storage.Tx)(nil)
+	switch n.kind {
+	case plan.ScanPseudo:
+		return n.rows(r, r.rt.PseudoRows(n.slot), sink)
+	case plan.ScanTableVariable:
+		t, tx = r.rt.TableVariable(n.slot)
+	default:
+		tx = r.rt.Tx()
+	}
+	var a storage.Access
+	if n.kind == plan.ScanTable {
+		var err error
+		if a, err = r.access(t, &n.hints, n.target, len(n.path.keys) > 0 && n.path.point); err != nil {
+			return err
+		}
+	} else {
+		a = storage.Access{Mode: storage.None, Timeout: storage.Forever}
+	}
+	if n.path.point {
+		key, ok, err := n.path.pointKey(r)
+		if err != nil || !ok {
+			return err
+		}
+		return n.read(r, tx, t, storage.Range{Lo: storage.Bound{Key: key, Inclusive: true}, Hi: storage.Bound{Key: key, Inclusive: true}, Desc: n.path.desc}, a, sink)
+	}
+	ranges, err := n.path.ranges(r)
+	if err != nil {
+		return err
+	}
+	for _, rg := range ranges {
+		if err := n.read(r, tx, t, rg, a, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows passes rows that are in memory already.
+func (n *scanNode) rows(r *run, rows []types.Row, sink func() error) error {
+	for _, row := range rows {
+		r.rows[n.src] = row
+		if err := pass(r, n.filter, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read scans one range.
+func (n *scanNode) read(r *run, tx *storage.Tx, t *catalog.Table, rg storage.Range, a storage.Access, sink func() error) error {
+	cur := tx.Scan(r.ctx, t.Store, n.path.index, rg, a)
+	defer cur.Close()
+	for cur.Next() {
+		if err := r.tick(); err != nil {
+			return err
+		}
+		r.rows[n.src] = cur.Row()
+		if n.filter != nil {
+			ok, err := n.filter(r)
+			if err != nil {
+				return err
+			}
+			if ok != isTrue {
+				cur.Release()
+				continue
+			}
+		}
+		if !n.target {
+			if err := sink(); err != nil {
+				return err
+			}
+			continue
+		}
+		r.ids[n.src], r.hit = cur.ID(), false
+		err := sink()
+		if !r.hit {
+			cur.Release()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return cur.Err()
+}
+
+// pointKey is the key of a path with one value for each column; ok is false
+// when no row can match.
+func (p *seekPath) pointKey(r *run) (key []byte, ok bool, err error) {
+	key = make([]byte, 0, 16*len(p.keys))
+	for i := range p.keys {
+		k := &p.keys[i]
+		v := types.Null
+		if !k.null {
+			if v, err = k.values[0](r); err != nil || v.IsNull() {
+				return nil, false, err
+			}
+			if v, ok = seekValue(v, k.t); !ok {
+				return nil, false, nil
+			}
+		}
+		key = types.AppendKey(key, v, k.t, k.desc)
+	}
+	return key, true, nil
+}
+
+// seekValue brings a value to the type of a key column; ok is false when the
+// column cannot hold it.
+func seekValue(v types.Value, t types.Type) (types.Value, bool) {
+	from := v.Kind()
+	switch {
+	case from.IsInteger() && t.Kind.IsInteger():
+		return v, true
+	case from == t.Kind && (from != types.KindDecimal || v.Scale() <= t.Scale):
+		return v, true
+	}
+	out, err := types.Convert(v, t, 0)
+	if err != nil {
+		return v, false
+	}
+	back, err := types.Convert(out, types.TypeOf(v), 0)
+	if err != nil || types.Compare(back, v, t.Collation) != 0 {
+		return v, false
+	}
+	return out, true
+}
+
+// ranges are the ranges of a path in the order of its index.
+func (p *seekPath) ranges(r *run) ([]storage.Range, error) {
+	prefixes := [][]byte{nil}
+	for i := range p.keys {
+		keys, err := p.keys[i].alternatives(r)
+		if err != nil {
+			return nil, err
+		}
+		var next [][]byte
+		for _, pre := range prefixes {
+			for _, k := range keys {
+				next = append(next, append(pre[:len(pre):len(pre)], k...))
+			}
+		}
+		prefixes = next
+	}
+	if p.desc {
+		slices.Reverse(prefixes)
+	}
+	lo, hi, ok, err := p.bounds(r)
+	if err != nil || !ok {
+		return nil, err
+	}
+	out := make([]storage.Range, 0, len(prefixes))
+	for _, pre := range prefixes {
+		out = append(out, storage.Range{Lo: lo.after(pre), Hi: hi.after(pre), Desc: p.desc})
+	}
+	return out, nil
+}
+
+// alternatives are the encoded values of one key column, in index order and
+// without duplicates.
+func (k *seekKey) alternatives(r *run) ([][]byte, error) {
+	if k.null {
+		return [][]byte{types.AppendKey(nil, types.Null, k.t, k.desc)}, nil
+	}
+	var values []types.Value
+	if k.query != nil {
+		s, err := k.query.set(r, keyType(k.query.types[0], k.t.Collation))
+		if err != nil {
+			return nil, err
+		}
+		values = s.values
+	}
+	for _, f := range k.values {
+		v, err := f(r)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	var out [][]byte
+	for _, v := range values {
+		if v.IsNull() {
+			continue
+		}
+		if v, ok := seekValue(v, k.t); ok {
+			out = append(out, types.AppendKey(nil, v, k.t, k.desc))
+		}
+	}
+	slices.SortFunc(out, bytes.Compare)
+	return slices.CompactFunc(out, bytes.Equal), nil
+}
+
+// edge is one end of a range, relative to the key columns before it.
+type edge struct {
+	key       []byte
+	inclusive bool
+	open      bool // no bound
+}
+
+func (e edge) after(prefix []byte) storage.Bound {
+	if e.open {
+		return storage.Bound{Key: prefix, Inclusive: true}
+	}
+	return storage.Bound{Key: append(prefix[:len(prefix):len(prefix)], e.key...), Inclusive: e.inclusive}
+}
+
+// bounds computes the two edges; ok is false when nothing can be between them.
+// A bound that the column cannot represent is left open: the condition is
+// checked on each row as well.
+func (p *seekPath) bounds(r *run) (lo, hi edge, ok bool, err error) {
+	lo, hi = edge{open: true}, edge{open: true}
+	if p.lo == nil && p.hi == nil {
+		return lo, hi, true, nil
+	}
+	some := p.lo
+	if some == nil {
+		some = p.hi
+	}
+	// NULL is before all values and in no range.
+	null := edge{key: types.AppendKey(nil, types.Null, some.t, some.desc)}
+	low, high := null, edge{open: true}
+	if p.lo != nil {
+		var known bool
+		if known, err = p.lo.edge(r, &low); err != nil || !known {
+			return lo, hi, false, err
+		}
+	}
+	if p.hi != nil {
+		var known bool
+		if known, err = p.hi.edge(r, &high); err != nil || !known {
+			return lo, hi, false, err
+		}
+	}
+	if some.desc {
+		low, high = high, low
+	}
+	return low, high, true, nil
+}
+
+// edge sets e to the bound's value; known is false for NULL, which is equal to
+// nothing.
+func (b *seekBound) edge(r *run, e *edge) (known bool, err error) {
+	v, err := b.x(r)
+	if err != nil || v.IsNull() {
+		return false, err
+	}
+	if v, ok := seekValue(v, b.t); ok {
+		*e = edge{key: types.AppendKey(nil, v, b.t, b.desc), inclusive: b.inclusive}
+	}
+	return true, nil
+}
+
+// systemNode reads a system view.
+type systemNode struct {
+	src    int
+	view   *catalog.SystemView
+	filter condFunc
+}
+
+func (n *systemNode) run(r *run, sink func() error) error {
+	rows, err := n.view.Rows(r.rt.Viewer())
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		r.rows[n.src] = row
+		if err := pass(r, n.filter, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
