@@ -20,8 +20,12 @@ func (w *Worker) do(ctx context.Context, d loopbroker.Delivery) {
 	}
 	began := time.Now()
 	reply, fault := w.run(ctx, d)
-	if fault != nil && fault.Timings.Total == 0 {
-		fault.Timings.Total = time.Since(began)
+	timings := &reply.Timings
+	if fault != nil {
+		timings = &fault.Timings
+	}
+	if timings.Total == 0 {
+		timings.Total = time.Since(began)
 	}
 	if fault == nil {
 		w.settleReply(settleCtx, d, loopbroker.CompletedReply(reply))

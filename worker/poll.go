@@ -14,6 +14,9 @@ import (
 func (w *Worker) poll(ctx, workCtx context.Context, jobs *sync.WaitGroup) {
 	pause := w.opts.MinPoll
 	failures := 0
+	// A busy worker frees a slot every moment. Below this it waits for more of them
+	// instead of claiming one by one.
+	worthwhile := max(1, min(w.opts.Slots, w.opts.MaxBatch)/4)
 	for ctx.Err() == nil {
 		free := cap(w.slots) - len(w.slots)
 		if free == 0 {
@@ -39,7 +42,7 @@ func (w *Worker) poll(ctx, workCtx context.Context, jobs *sync.WaitGroup) {
 			w.start(workCtx, d, taken, jobs)
 		}
 		switch {
-		case len(deliveries) == n:
+		case len(deliveries) == n && n >= worthwhile:
 			pause = w.opts.MinPoll // there is likely more: look again at once
 			continue
 		case len(deliveries) > 0:

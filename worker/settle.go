@@ -46,7 +46,12 @@ func (w *Worker) persist(ctx context.Context, f func(context.Context) error) err
 func (w *Worker) settleReply(ctx context.Context, d loopbroker.Delivery, r loopbroker.Reply) {
 	r = w.finish(d, r)
 	done := make(chan result, 1)
-	w.settles <- settling{completion: loopbroker.Completion{Lease: d.Lease, Reply: r}, done: done}
+	select {
+	case w.settles <- settling{completion: loopbroker.Completion{Lease: d.Lease, Reply: r}, done: done}:
+	case <-w.quit:
+		w.unsettled(d, loopbroker.ErrStopped)
+		return
+	}
 	out := <-done
 	switch {
 	case out.err == nil:
@@ -62,15 +67,18 @@ func (w *Worker) settleReply(ctx context.Context, d loopbroker.Delivery, r loopb
 
 // complete is a completer's loop: it takes what is ready, and stores it.
 func (w *Worker) complete(ctx context.Context) {
-	for first := range w.settles {
-		batch := []settling{first}
+	for {
+		var batch []settling
+		select {
+		case first := <-w.settles:
+			batch = append(batch, first)
+		case <-w.quit:
+			return
+		}
 	ready:
 		for len(batch) < w.opts.MaxShared {
 			select {
-			case next, ok := <-w.settles:
-				if !ok {
-					break ready
-				}
+			case next := <-w.settles:
 				batch = append(batch, next)
 			default:
 				break ready

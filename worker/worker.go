@@ -34,6 +34,7 @@ type Worker struct {
 	freed   chan struct{} // wakes the poller: a slot is free
 	wake    chan struct{} // wakes the poller: a request was made in this process
 	settles chan settling // to the completers
+	quit    chan struct{} // closed when the completers are to end
 	running *leases
 	started atomic.Bool
 	stats   counters
@@ -59,6 +60,7 @@ func New(store Store, opts Options) (*Worker, error) {
 		freed:   make(chan struct{}, 1),
 		wake:    make(chan struct{}, 1),
 		settles: make(chan settling),
+		quit:    make(chan struct{}),
 		running: newLeases(opts.Lease),
 	}, nil
 }
@@ -108,10 +110,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.unregister(helperCtx)
 	err := w.drain(&jobs, stopWork)
 
-	if err == nil || !errors.Is(err, errAbandoned) {
-		close(w.settles) // no job is left that could send
-		completers.Wait()
-	}
+	close(w.quit) // no job is left that could send, or it has been given up
+	completers.Wait()
 	stopHelpers()
 	helpers.Wait()
 	w.log.Info("worker stopped")
@@ -201,16 +201,17 @@ func (w *Worker) call(ctx context.Context, f func(context.Context) error) error 
 	return f(ctx)
 }
 
-// sweep is the janitor's loop.
+// sweep is the janitor's loop. A sweep that has begun is not cut short: it holds a
+// lock that other processes look at.
 func (w *Worker) sweep(ctx context.Context) {
 	for transient.Sleep(ctx, w.spread(w.opts.JanitorEvery)) {
 		var out loopbroker.Swept
-		err := w.call(ctx, func(ctx context.Context) (err error) {
+		err := w.call(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
 			out, err = w.store.Sweep(ctx, w.opts.JanitorBatch)
 			return err
 		})
 		switch {
-		case err != nil && ctx.Err() == nil:
+		case err != nil:
 			w.log.Warn("sweep failed", guardlog.Err(err))
 		case out.Expired+out.Buried+out.Purged > 0:
 			w.log.Info("swept", guardlog.Int("expired", out.Expired), guardlog.Int("buried", out.Buried), guardlog.Int("purged", out.Purged))

@@ -136,8 +136,13 @@ func evalAbs(c call) (types.Value, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	if v.Kind() == types.KindFloat {
+	switch {
+	case v.Kind() == types.KindFloat:
 		return types.NewFloat(math.Abs(v.Float())), nil
+	case v.Kind().IsInteger() && v.Int() >= 0:
+		return v, nil
+	case v.Kind() == types.KindInt && v.Int() > math.MinInt32:
+		return types.NewInt(-v.Int()), nil
 	}
 	n, scale := exactParts(v)
 	return c.fromBig(n.Abs(n), scale)
@@ -173,8 +178,11 @@ func (c call) whole(f func(float64) float64, direction int) (types.Value, error)
 			return types.Null, err
 		}
 	}
-	if v.Kind() == types.KindFloat {
+	switch {
+	case v.Kind() == types.KindFloat:
 		return types.NewFloat(f(v.Float())), nil
+	case v.Kind().IsInteger():
+		return v, nil
 	}
 	n, scale := exactParts(v)
 	q, r := new(big.Int).QuoRem(n, pow10(scale), new(big.Int))

@@ -62,3 +62,15 @@ func TestSessionTypes(t *testing.T) {
 		}
 	}
 }
+
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	for _, name := range builtin.Functions() {
+		if builtin.Missing(name) {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if !builtin.Missing("GREATEST") || builtin.Missing("DBO_MY_FUNCTION") {
+		t.Error("what is missing is not known")
+	}
+}

@@ -62,7 +62,8 @@ func evalCharIndex(c call) (types.Value, error) {
 			return types.Null, err
 		}
 	}
-	part, text := appendUnits(nil, s[0]), appendUnits(nil, s[1])
+	var partBuf, textBuf [128]uint16
+	part, text := appendUnits(partBuf[:0], s[0]), appendUnits(textBuf[:0], s[1])
 	if len(part) == 0 || from > int64(len(text)) {
 		return c.length(0), nil
 	}
@@ -111,7 +112,8 @@ func evalReplace(c call) (types.Value, error) {
 	case m.collation.Binary:
 		return c.str(strings.ReplaceAll(text, old, with))
 	}
-	u, part := appendUnits(nil, text), appendUnits(nil, old)
+	var textBuf, partBuf [128]uint16
+	u, part := appendUnits(textBuf[:0], text), appendUnits(partBuf[:0], old)
 	at := m.index(u, part, 0)
 	if at < 0 {
 		return c.str(text)

@@ -24,7 +24,10 @@ type run struct {
 	hit bool
 	// nulls says that an aggregate left a NULL out: message 8153.
 	nulls bool
-	ticks uint32
+	// ignored says that a duplicate key was left out: message 3604.
+	ignored  bool
+	privates []private
+	ticks    uint32
 
 	ctx     context.Context
 	timeout time.Duration
@@ -59,10 +62,11 @@ func (r *run) end() {
 		r.statementView.Close()
 	}
 	clear(r.views)
+	clear(r.privates)
 	clear(r.rows)
 	clear(r.ids)
 	clear(r.states)
-	*r = run{rows: r.rows[:0], ids: r.ids[:0], states: r.states[:0], views: r.views[:0], keyBuf: r.keyBuf[:0]}
+	*r = run{rows: r.rows[:0], ids: r.ids[:0], states: r.states[:0], views: r.views[:0], privates: r.privates[:0], keyBuf: r.keyBuf[:0]}
 	runs.Put(r)
 }
 
@@ -70,6 +74,16 @@ func (r *run) end() {
 func (r *run) finish() {
 	if r.nulls && r.rt.Options().AnsiWarnings {
 		r.rt.Warn(8153, "Warning: Null value is eliminated by an aggregate or other SET operation.")
+	}
+	if r.ignored {
+		r.rt.Warn(3604, "Duplicate key was ignored.")
+	}
+}
+
+// undo takes back what a failed statement did to table variables.
+func (r *run) undo() {
+	for i := len(r.privates) - 1; i >= 0; i-- {
+		r.privates[i].tx.RollbackTo(r.privates[i].mark)
 	}
 }
 

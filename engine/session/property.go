@@ -1,6 +1,8 @@
 package session
 
 import (
+	"net"
+	"strconv"
 	"strings"
 
 	"loopbroker/engine/catalog"
@@ -196,7 +198,7 @@ func triggerNestLevel(x *Session, _ *frame, args []types.Value) (types.Value, er
 func updatedColumn(_ *Session, f *frame, args []types.Value) (types.Value, error) {
 	name, _ := argText(args[0])
 	if f == nil || !f.trigger {
-		return types.Null, sqlerr.New(157)
+		return types.Null, sqlerr.New(8630, "UPDATE() outside a trigger")
 	}
 	at := f.prog.trigger.Column(name)
 	if at < 0 {
@@ -236,6 +238,12 @@ func connectionProperty(x *Session, _ *frame, args []types.Value) (types.Value, 
 		return types.NewNVarChar(in.NetAddress), nil
 	case "local_net_address":
 		return types.NewNVarChar(in.LocalAddr), nil
+	case "local_tcp_port":
+		if _, port, err := net.SplitHostPort(in.LocalAddr); err == nil {
+			if n, err := strconv.Atoi(port); err == nil {
+				return types.NewInt(int64(n)), nil
+			}
+		}
 	}
 	return types.Null, nil
 }

@@ -83,8 +83,10 @@ BEGIN
         IF @link IS NULL OR SERVERPROPERTY(N'EngineEdition') = 5
             THROW 54004, N'There is no loopback linked server here, so a request cannot leave an open transaction. Call outside the transaction, or with @on_commit = 1 and @wait = 0.', 1;
         IF SUSER_SNAME() <> @requested_by
-            AND EXISTS (SELECT 1 FROM sys.login_token AS t WHERE t.usage = N'DENY ONLY')
-            THROW 54002, N'The call runs under database-scoped impersonation (EXECUTE AS USER or WITH EXECUTE AS), which cannot use the loopback linked server. REVERT first, or call without impersonation.', 1;
+        BEGIN
+            IF EXISTS (SELECT 1 FROM sys.login_token AS t WHERE t.usage = N'DENY ONLY')
+                THROW 54002, N'The call runs under database-scoped impersonation (EXECUTE AS USER or WITH EXECUTE AS), which cannot use the loopback linked server. REVERT first, or call without impersonation.', 1;
+        END;
 
         SET @transaction_id = CURRENT_TRANSACTION_ID();
         SET @tag = HASHBYTES(
