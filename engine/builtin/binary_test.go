@@ -119,6 +119,7 @@ func TestJSONFunctions(t *testing.T) {
 		{"JSON_MODIFY('{\"a\":1}', '$.a', bit'1')", `nvarchar(max) {"a":true}`},
 		{"JSON_MODIFY('{\"a\":1}', '$.a', NULL)", `nvarchar(max) {}`},
 		{"JSON_MODIFY('{\"a\":1}', '$.b', '[1]')", `nvarchar(max) {"a":1,"b":"[1]"}`},
+		{"JSON_MODIFY('{}', '$.a', date'2020-01-01')", "8116 Argument data type date is invalid for argument 3 of json_modify function."},
 		{"JSON_MODIFY(NULL, '$.b', 1)", `nvarchar(max) NULL`},
 		{"JSON_PATH_EXISTS('{\"a\":1}', '$.a')", `bit 1`},
 	})

@@ -102,9 +102,7 @@ func (c call) str(s string) (types.Value, error) {
 	return types.Assign(types.NewString(c.result.Kind, s), c.result)
 }
 
-// collation is the collation of the first argument that has one.
-func (c call) collation() *types.Collation { return collationOf(c.types) }
-
+// collationOf is the collation of the first argument that has one.
 func collationOf(args []types.Type) *types.Collation {
 	for _, t := range args {
 		if t.Collation != nil {

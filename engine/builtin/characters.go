@@ -22,7 +22,7 @@ func characterFuncs() []*Func {
 		pure("PARSENAME", 2, 2, fixed(sysname), evalParseName),
 		pure("SOUNDEX", 1, 1, soundexType("SOUNDEX", types.VarChar(4)), evalSoundex),
 		pure("DIFFERENCE", 2, 2, soundexType("DIFFERENCE", types.TypeInt), evalDifference),
-		pure("STR", 1, 3, strType, evalStr),
+		lenient("STR", 1, 3, strType, evalStr),
 		pure("STRING_ESCAPE", 2, 2, fixed(types.NVarChar(types.Max)), evalStringEscape),
 	}
 }
@@ -227,18 +227,19 @@ func strType(args []types.Type, consts []*types.Value) (types.Type, error) {
 	length := 10
 	if len(args) > 1 {
 		length = types.MaxVarChar
-		if len(consts) > 1 && consts[1] != nil && !consts[1].IsNull() {
-			if n, err := intOf(*consts[1]); err == nil && n > 0 {
-				length = int(min(n, types.MaxVarChar))
-			}
+		if n, ok := constInt(consts, 1); ok {
+			length = int(min(max(n, 1), types.MaxVarChar))
 		}
 	}
 	return types.VarChar(length), nil
 }
 
 // evalStr is STR(number, length, decimals): right-justified, asterisks if the
-// whole part does not fit.
+// whole part does not fit. NULL decimals are none.
 func evalStr(c call) (types.Value, error) {
+	if c.args[0].IsNull() || len(c.args) > 1 && c.args[1].IsNull() {
+		return types.Null, nil
+	}
 	f, err := c.float(0)
 	if err != nil {
 		return types.Null, err
@@ -249,7 +250,7 @@ func evalStr(c call) (types.Value, error) {
 			return types.Null, err
 		}
 	}
-	if len(c.args) > 2 {
+	if len(c.args) > 2 && !c.args[2].IsNull() {
 		if decimals, err = c.integer(2); err != nil {
 			return types.Null, err
 		}

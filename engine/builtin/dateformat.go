@@ -100,7 +100,7 @@ func (w *dateWriter) write(format string) bool {
 			i++
 			continue
 		}
-		if !w.part(ch, n, format) {
+		if !w.part(ch, n) {
 			return false
 		}
 		i += n
@@ -109,7 +109,7 @@ func (w *dateWriter) write(format string) bool {
 }
 
 // part writes a run of n times the same character.
-func (w *dateWriter) part(ch byte, n int, format string) bool {
+func (w *dateWriter) part(ch byte, n int) bool {
 	t := w.civil
 	names := w.culture.names
 	hour := int(t.ticks / ticksPerHour)

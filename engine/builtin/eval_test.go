@@ -155,10 +155,10 @@ func (e *expression) literal(word string) (types.Value, types.Type, error) {
 		sb.WriteByte(e.text[e.pos])
 	}
 	s := sb.String()
-	switch {
-	case word == "varchar":
+	switch word {
+	case "varchar":
 		return types.NewVarChar(s), types.TypeOf(types.NewVarChar(s)), nil
-	case word == "N":
+	case "N":
 		return types.NewNVarChar(s), types.TypeOf(types.NewNVarChar(s)), nil
 	}
 	typ, ok := testTypes[word]

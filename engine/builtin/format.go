@@ -149,10 +149,10 @@ func evalFormat(c call) (types.Value, error) {
 	case v.Kind().IsDateTime():
 		text, ok = culture.formatDate(v, format)
 	default:
-		text, ok, err = culture.formatNumber(v, format)
+		text, ok = culture.formatNumber(v, format)
 	}
-	if err != nil || !ok {
-		return types.Null, err
+	if !ok {
+		return types.Null, nil
 	}
 	return c.str(text)
 }

@@ -12,7 +12,7 @@ import (
 func jsonFuncs() []*Func {
 	query := lenient("JSON_QUERY", 1, 2, jsonType("JSON_QUERY", types.Max), evalJSONQuery)
 	query.ReturnsJSON = true
-	modify := lenient("JSON_MODIFY", 3, 3, jsonType("JSON_MODIFY", types.Max), evalJSONModify(false))
+	modify := lenient("JSON_MODIFY", 3, 3, jsonModifyType, evalJSONModify(false))
 	modify.ReturnsJSON = true
 	raw := *modify
 	raw.Eval = evaluator("JSON_MODIFY", evalJSONModify(true))
@@ -38,6 +38,17 @@ func jsonType(name string, length int) typeFunc {
 		}
 		return types.NVarChar(length).WithCollation(collationOf(args[:1])), nil
 	}
+}
+
+// jsonModifyType refuses a new value that is neither text, an exact or
+// approximate number, nor a bit.
+func jsonModifyType(args []types.Type, consts []*types.Value) (types.Type, error) {
+	k := args[2].Kind
+	text := k.IsChar() && !k.IsLOB()
+	if !text && (!k.IsNumeric() || k.IsMoney()) && k != types.KindNull {
+		return types.Type{}, badArgument(args[2], 3, "JSON_MODIFY")
+	}
+	return jsonType("JSON_MODIFY", types.Max)(args, consts)
 }
 
 func jsonPathType(args []types.Type, consts []*types.Value) (types.Type, error) {

@@ -17,7 +17,7 @@ func mathFuncs() []*Func {
 		pure("CEILING", 1, 1, numericType("CEILING", wholeDecimal), evalCeiling),
 		pure("FLOOR", 1, 1, numericType("FLOOR", wholeDecimal), evalFloor),
 		pure("SIGN", 1, 1, numericType("SIGN", sameDecimal), evalSign),
-		pure("ROUND", 2, 3, numericType("ROUND", sameDecimal), evalRound),
+		lenient("ROUND", 2, 3, roundType, evalRound),
 		pure("POWER", 2, 2, numericType("POWER", wideDecimal), evalPower),
 		pure("DEGREES", 1, 1, numericType("DEGREES", angleDecimal), evalAngle(180/math.Pi)),
 		pure("RADIANS", 1, 1, numericType("RADIANS", angleDecimal), evalAngle(math.Pi/180)),
@@ -115,10 +115,10 @@ func overflow(t types.Type) error {
 	return sqlerr.New(8115, "expression", name)
 }
 
-// number is argument i in the type of the result, or for a decimal result as
-// the decimal it is.
-func (c call) number(i int) (types.Value, error) {
-	v := c.args[i]
+// number is the first argument in the type of the result, or for a decimal
+// result as the decimal it is.
+func (c call) number() (types.Value, error) {
+	v := c.args[0]
 	if c.result.Kind == v.Kind() {
 		return v, nil
 	}
@@ -132,7 +132,7 @@ func (c call) fromBig(n *big.Int, scale int) (types.Value, error) {
 }
 
 func evalAbs(c call) (types.Value, error) {
-	v, err := c.number(0)
+	v, err := c.number()
 	if err != nil {
 		return types.Null, err
 	}
@@ -149,7 +149,7 @@ func evalAbs(c call) (types.Value, error) {
 }
 
 func evalSign(c call) (types.Value, error) {
-	v, err := c.number(0)
+	v, err := c.number()
 	if err != nil {
 		return types.Null, err
 	}
@@ -174,7 +174,7 @@ func (c call) whole(f func(float64) float64, direction int) (types.Value, error)
 	v := c.args[0]
 	if c.result.Kind != types.KindDecimal {
 		var err error
-		if v, err = c.number(0); err != nil {
+		if v, err = c.number(); err != nil {
 			return types.Null, err
 		}
 	}
@@ -192,10 +192,23 @@ func (c call) whole(f func(float64) float64, direction int) (types.Value, error)
 	return c.fromBig(q, 0)
 }
 
-// evalRound is ROUND(x, length [, function]); a function other than zero
+// roundType keeps the type of the number. Length and function must be numbers.
+func roundType(args []types.Type, consts []*types.Value) (types.Type, error) {
+	for i, t := range args[1:] {
+		if !t.Kind.IsNumeric() && t.Kind != types.KindNull {
+			return types.Type{}, badArgument(t, i+2, "ROUND")
+		}
+	}
+	return numericType("ROUND", sameDecimal)(args[:1], consts)
+}
+
+// evalRound is ROUND(x, length [, function]); a function other than zero or NULL
 // truncates.
 func evalRound(c call) (types.Value, error) {
-	v, err := c.number(0)
+	if c.args[0].IsNull() || c.args[1].IsNull() {
+		return types.Null, nil
+	}
+	v, err := c.number()
 	if err != nil {
 		return types.Null, err
 	}
@@ -204,7 +217,7 @@ func evalRound(c call) (types.Value, error) {
 		return types.Null, err
 	}
 	truncate := false
-	if len(c.args) == 3 {
+	if len(c.args) == 3 && !c.args[2].IsNull() {
 		n, err := c.integer(2)
 		if err != nil {
 			return types.Null, err
@@ -230,27 +243,37 @@ func evalRound(c call) (types.Value, error) {
 	return c.fromBig(q.Mul(q, unit), scale)
 }
 
+// roundFloat rounds by the exact value of f: 2.675 is a little less than that,
+// and so becomes 2.67.
 func roundFloat(f float64, length int64, truncate bool) float64 {
-	if length > 300 || f == 0 {
+	if length > 340 || f == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
 		return f
 	}
 	if length < -308 {
 		return 0
 	}
-	round := math.Round
-	if truncate {
-		round = math.Trunc
-	}
+	unit := new(big.Rat).SetInt(pow10(int(max(length, -length))))
+	scaled := new(big.Rat).SetFloat64(f)
 	if length < 0 {
-		unit := math.Pow10(int(-length))
-		return round(f/unit) * unit
+		scaled.Quo(scaled, unit)
+	} else {
+		scaled.Mul(scaled, unit)
 	}
-	unit := math.Pow10(int(length))
-	scaled := f * unit
-	if math.IsInf(scaled, 0) || math.Abs(scaled) >= 1<<53 {
+	if scaled.IsInt() {
 		return f
 	}
-	return round(scaled) / unit
+	q, r := new(big.Int).QuoRem(scaled.Num(), scaled.Denom(), new(big.Int))
+	if !truncate && r.Abs(r).Lsh(r, 1).Cmp(scaled.Denom()) >= 0 {
+		q.Add(q, big.NewInt(int64(scaled.Sign())))
+	}
+	rounded := new(big.Rat).SetInt(q)
+	if length < 0 {
+		rounded.Mul(rounded, unit)
+	} else {
+		rounded.Quo(rounded, unit)
+	}
+	result, _ := rounded.Float64()
+	return result
 }
 
 // evalPower computes with float and gives the type of the first argument.
@@ -263,8 +286,11 @@ func evalPower(c call) (types.Value, error) {
 	if err != nil {
 		return types.Null, err
 	}
+	if x == 0 && y < 0 {
+		return types.Null, sqlerr.New(8134)
+	}
 	f := math.Pow(x, y)
-	if math.IsNaN(f) || x == 0 && y < 0 {
+	if math.IsNaN(f) {
 		return types.Null, sqlerr.New(3623)
 	}
 	return c.fromFloat(f)

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -68,20 +69,19 @@ func (m *messageWriter) conversion(s string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	number := m.next + 1
-	text := "(null)"
-	if m.next < len(m.args) {
-		v := m.args[m.next]
+	if m.next >= len(m.args) || m.args[m.next].IsNull() {
 		m.next++
-		if err := allowed(v, number); err != nil {
-			return "", err
-		}
-		if !v.IsNull() {
-			var ok bool
-			if text, ok = spec.format(v); !ok {
-				return "", sqlerr.New(2786, number)
-			}
-		}
+		m.sb.WriteString("(null)")
+		return rest, nil
+	}
+	v := m.args[m.next]
+	m.next++
+	if err := allowed(v, m.next); err != nil {
+		return "", err
+	}
+	text, ok := spec.format(v)
+	if !ok {
+		return "", sqlerr.New(2786, m.next)
 	}
 	m.sb.WriteString(spec.pad(text))
 	return rest, nil
@@ -148,7 +148,7 @@ flags:
 // number reads a width or precision: digits, or a star for the next argument.
 func (m *messageWriter) number(s string, i int) (n, end int, err error) {
 	if i < len(s) && s[i] == '*' {
-		if m.next == len(m.args) || !m.args[m.next].Kind().IsInteger() {
+		if m.next >= len(m.args) || !m.args[m.next].Kind().IsInteger() {
 			return 0, i, sqlerr.New(2786, m.next+1)
 		}
 		n := int(min(m.args[m.next].Int(), MaxMessage))
@@ -185,7 +185,7 @@ func (s messageSpec) format(v types.Value) (text string, ok bool) {
 		}
 		return text, true
 	}
-	if !v.Kind().IsInteger() || v.Kind() == types.KindBigInt && !s.long {
+	if !v.Kind().IsInteger() || (v.Kind() == types.KindBigInt) != s.long {
 		return "", false
 	}
 	return s.integer(v.Int()), true
@@ -252,6 +252,10 @@ func (s messageSpec) pad(text string) string {
 	return strings.Repeat(" ", missing) + text
 }
 
+// terseMessage is what FORMATMESSAGE returns, where RAISERROR raises an error,
+// for a message that cannot be formatted.
+const terseMessage = "Error: 50000, Severity: -1, State: 1. (Params:). The error is printed in terse mode because there was error during formatting. Tracing, ETW, notifications etc are skipped.\r\n"
+
 // evalFormatMessage is FORMATMESSAGE: the message is text, or the number of one
 // of the engine's messages. Numbers below 13000 give NULL, as documented.
 func evalFormatMessage(c call) (types.Value, error) {
@@ -274,8 +278,9 @@ func evalFormatMessage(c call) (types.Value, error) {
 		format = text
 	}
 	s, err := FormatMessage(format, c.args[1:])
-	if err != nil {
-		return types.Null, err
+	var e *sqlerr.Error
+	if format == "" || errors.As(err, &e) && (e.Number == 2786 || e.Number == 2787) {
+		return types.NewNVarChar(terseMessage), nil
 	}
-	return types.NewNVarChar(s), nil
+	return types.NewNVarChar(s), err
 }

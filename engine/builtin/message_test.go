@@ -37,7 +37,8 @@ func TestFormatMessage(t *testing.T) {
 		{"Hello %-20s!", []types.Value{s("TEST")}, "Hello TEST                !"},
 		// What is missing, NULL or not a number.
 		{"%d and %s", []types.Value{n(1)}, "1 and (null)"},
-		{"%s", []types.Value{types.Null}, "(null)"},
+		{"%5s|%5d", []types.Value{types.Null}, "(null)|(null)"},
+		{"%I64d", []types.Value{n(1)}, "2786 The data type of substitution parameter 1 does not match the expected type of the format specification."},
 		{"100%%", nil, "100%"},
 		{"% d", []types.Value{n(5)}, " 5"},
 		{"%hd %ld", []types.Value{n(5), n(6)}, "5 6"},
@@ -75,6 +76,8 @@ func TestFormatMessageFunction(t *testing.T) {
 	check(t, [][2]string{
 		{"FORMATMESSAGE('%s-%d', 'a', 1)", "nvarchar(2048) a-1"},
 		{"FORMATMESSAGE(14262, 'x', 'y')", "nvarchar(2048) The specified x ('y') does not exist."},
+		{"FORMATMESSAGE('%d', 'x')", "nvarchar(2048) Error: 50000, Severity: -1, State: 1. (Params:). The error is printed in terse mode because there was error during formatting. Tracing, ETW, notifications etc are skipped.\r\n"},
+		{"FORMATMESSAGE('%s', 1.5)", "2748 Cannot specify numeric data type (parameter 1) as a substitution parameter."},
 		{"FORMATMESSAGE(102, 'x')", "nvarchar(2048) NULL"},
 		{"FORMATMESSAGE(1.5)", "8116 Argument data type numeric is invalid for argument 1 of formatmessage function."},
 	})

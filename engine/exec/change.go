@@ -33,8 +33,8 @@ func (s *changeSet) first(id storage.RowID) bool {
 }
 
 // insertAll stores new rows, looks up their parents and fires the triggers. It
-// returns the rows that were stored.
-func (w *writer) insertAll(r *run, p place, rows []types.Row, columns []int, verb string) ([]types.Row, error) {
+// returns the rows that were stored. after runs between storing and triggers.
+func (w *writer) insertAll(r *run, p place, rows []types.Row, columns []int, verb string, after func()) ([]types.Row, error) {
 	stored := make([]types.Row, 0, len(rows))
 	for _, row := range rows {
 		ok, err := w.insert(r, p, row)
@@ -50,6 +50,7 @@ func (w *writer) insertAll(r *run, p place, rows []types.Row, columns []int, ver
 			return nil, err
 		}
 	}
+	after()
 	if triggers(p.table, ActionInsert, false) {
 		return stored, r.rt.AfterTriggers(p.table, ActionInsert, stored, nil, columns)
 	}

@@ -36,6 +36,8 @@ type condFunc func(r *run) (tri, error)
 type compiler struct {
 	stmt *plan.Stmt
 	err  error
+	// targets are the sources whose rows a modification changes.
+	targets map[int]bool
 }
 
 func (c *compiler) fail(err error) {

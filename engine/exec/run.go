@@ -31,7 +31,7 @@ type run struct {
 
 	ctx     context.Context
 	timeout time.Duration
-	views         []tableView
+	views   []tableView
 	// statementView is the one that the run closes.
 	statementView *storage.View
 	keyBuf        []byte

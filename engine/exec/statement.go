@@ -126,6 +126,17 @@ func (s *Statement) Modules() []*catalog.Module { return s.plan.Modules }
 // Assigns reports whether the statement is SELECT @v = ….
 func (s *Statement) Assigns() bool { return s.plan.Assigns() }
 
+// Writes reports whether the statement changes a table.
+func (s *Statement) Writes() bool { return s.plan.Query == nil || s.plan.Into != nil }
+
+// InputColumns is the number of columns that the rows of INSERT … EXEC have.
+func (s *Statement) InputColumns() int {
+	if s.plan.Insert == nil {
+		return 0
+	}
+	return len(s.plan.Insert.Columns)
+}
+
 // Target is the object that a modification changes, nil for a query.
 func (s *Statement) Target() catalog.Object { return s.plan.Target }
 
@@ -139,6 +150,7 @@ func (s *Statement) Run(rt Runtime, out func(types.Row) error) (rows int64, err 
 	defer r.end()
 	rows, err = s.body.run(r, out)
 	if err != nil {
+		r.undo()
 		return 0, err
 	}
 	r.finish()
@@ -155,6 +167,7 @@ func (s *Statement) RunInsert(rt Runtime, input []types.Row, out func(types.Row)
 	defer r.end()
 	rows, err := ins.runInput(r, input, out)
 	if err != nil {
+		r.undo()
 		return 0, err
 	}
 	r.finish()

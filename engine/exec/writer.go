@@ -195,6 +195,21 @@ func nextIdentity(t *catalog.Table, typ types.Type) (types.Value, error) {
 	return types.Convert(types.NewBigInt(n), typ, 0)
 }
 
+// observe makes the counter of the writer's table continue after an explicit
+// identity value.
+func (w *writer) observe(row types.Row) error { return w.observeIn(w.table, row) }
+
+func (w *writer) observeIn(t *catalog.Table, row types.Row) error {
+	if w.identity < 0 || t.Identity == nil || row[w.identity].IsNull() {
+		return nil
+	}
+	n, err := types.Convert(row[w.identity], types.TypeBigInt, 0)
+	if err != nil {
+		return err
+	}
+	return t.Identity.Observe(n.Int())
+}
+
 // finish computes the computed columns of a row and checks it against NOT NULL
 // and CHECK. The row becomes the current one of the writer's source.
 func (w *writer) finish(r *run, row types.Row, verb string) error {

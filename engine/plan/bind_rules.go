@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/syntax"
 )
@@ -125,3 +127,62 @@ func (b *binder) references(t, child *catalog.Table, r *Rules, done map[int32]*R
 
 // acts reports whether a referential action changes the child.
 func acts(action string) bool { return action != "" && action != "NO ACTION" }
+
+// TableRules binds the rules of a table on their own, for the check of existing
+// rows. The row stands in source 0.
+func TableRules(env Binder, t *catalog.Table) (rules *Rules, sources, states int, err error) {
+	b := newBinder(env)
+	rules, err = b.rules(t, b.source())
+	return rules, b.sources, b.states, err
+}
+
+// ModuleColumns binds the query of a view or an inline function and describes
+// its columns.
+func ModuleColumns(env Binder, m *catalog.Module) ([]OutColumn, error) {
+	b := newBinder(env)
+	b.scope = &scope{clause: clauseOn}
+	var q *Query
+	var names []syntax.Ident
+	var err error
+	if m.ModuleKind == catalog.KindView {
+		q, names, err = b.viewQuery(nil, m)
+	} else {
+		q, err = b.functionQuery(m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, r, err := b.queryRelation(nil, q, m.Name, names, false)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]OutColumn, len(r.cols))
+	for i := range r.cols {
+		out[i] = r.cols[i].out
+	}
+	return out, nil
+}
+
+// functionQuery binds the query of an inline function with NULL for each
+// parameter.
+func (b *binder) functionQuery(m *catalog.Module) (*Query, error) {
+	tree, err := moduleTree(m)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := tree.(*syntax.CreateFunction)
+	if !ok {
+		return nil, fail(nil, 208, m.Name)
+	}
+	in, err := b.inModule(nil, m)
+	if err != nil {
+		return nil, err
+	}
+	in.params = map[string]func() (Expr, error){}
+	for i := range f.Params {
+		t := m.Parameters[i].Type
+		in.params[strings.ToUpper(f.Params[i].Name)] = func() (Expr, error) { return &Variable{T: t, Name: "@p"}, nil }
+	}
+	in.ctes = in.ctes.push(f.With, in)
+	return in.query(f.Query, placeInner)
+}

@@ -269,13 +269,27 @@ func (x *Session) callModule(m *catalog.Module, args []actual) (int32, error) {
 	if err := x.returnOutputs(f, args); err != nil {
 		return 0, err
 	}
-	if err := x.out.Done(wire.Done{Command: wire.CommandExecute, Proc: true, InProc: x.frame.inProc()}); err != nil && x.frame.caller == nil {
+	if err := x.endProcedure(f.returned); err != nil {
 		return 0, err
 	}
 	if x.txn.count != before && x.inserting == nil {
 		return f.returned, x.countMismatch(f, before)
 	}
 	return f.returned, nil
+}
+
+// endProcedure tells the client that a procedure which its batch called has
+// ended. Calls from within procedures, and the call of an RPC request, are not
+// the batch's own.
+func (x *Session) endProcedure(code int32) error {
+	f := x.frame
+	if f.prog == emptyProgram || f.inProc() || x.inserting != nil {
+		return nil
+	}
+	if err := x.out.ReturnStatus(code); err != nil {
+		return err
+	}
+	return x.out.Done(wire.Done{Command: wire.CommandExecute, Proc: true})
 }
 
 // countMismatch is error 266: a procedure left @@TRANCOUNT other than it was.

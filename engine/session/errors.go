@@ -85,7 +85,10 @@ func (x *Session) outcomeOf(err error, e *sqlerr.Error) outcome {
 		r *raised
 	)
 	o := endsBatch[e.Number]
+	var p *propagated
 	switch {
+	case errors.As(err, &p):
+		return p.outcome
 	case errors.As(err, &t):
 		o = outcome{batch: true, transaction: x.opts.xactAbort}
 	case errors.As(err, &r):
@@ -94,11 +97,21 @@ func (x *Session) outcomeOf(err error, e *sqlerr.Error) outcome {
 	if x.opts.xactAbort && e.Class > 10 {
 		o.batch, o.transaction = true, true
 	}
-	if x.triggers > 0 {
-		o.batch, o.transaction = true, true
-	}
 	return o
 }
+
+// propagated is an error on its way to the TRY of a caller. What it ends was
+// decided by the options that were in force where it was raised.
+type propagated struct {
+	err *sqlerr.Error
+	outcome
+}
+
+// Error implements error.
+func (p *propagated) Error() string { return p.err.Error() }
+
+// Unwrap lets errors.As see the error itself.
+func (p *propagated) Unwrap() error { return p.err }
 
 // sqlError names an error of any layer by its number. Errors of the storage
 // that the executor could not name more precisely are named here, once.
@@ -146,10 +159,7 @@ func (x *Session) handle(f *frame, err error) error {
 		return nil
 	}
 	if f.caller.inTry() && e.Class < 20 {
-		if compile {
-			return scope.err // the caller's TRY may catch it
-		}
-		return err
+		return &propagated{e, o} // the caller's TRY catches it
 	}
 	x.send(e)
 	return x.uncaught(f, e, o, compile)
@@ -161,7 +171,7 @@ func (x *Session) uncaught(f *frame, e *sqlerr.Error, o outcome, compile bool) e
 		x.txn.rollback(x)
 		return &batchEnd{e}
 	}
-	if o.transaction {
+	if o.transaction || o.batch && x.triggers > 0 {
 		x.txn.rollback(x)
 	}
 	if o.batch || f.function {

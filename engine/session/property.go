@@ -142,7 +142,12 @@ func init() {
 			return types.NewBigInt(x.rowCount), nil
 		},
 		"CURRENT_TRANSACTION_ID": func(x *Session, _ *frame, _ []types.Value) (types.Value, error) {
-			return types.NewBigInt(int64(x.txn.ensure(x).ID())), nil
+			if x.txn.tx != nil {
+				return types.NewBigInt(int64(x.txn.tx.ID())), nil
+			}
+			tx := x.srv.store.Begin(x.owner) // the transaction of this statement alone
+			defer tx.Rollback()
+			return types.NewBigInt(int64(tx.ID())), nil
 		},
 		"CURRENT_REQUEST_ID": func(*Session, *frame, []types.Value) (types.Value, error) { return types.NewSmallInt(0), nil },
 		"TRIGGER_NESTLEVEL":  triggerNestLevel,

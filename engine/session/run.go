@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"loopbroker/engine/sqlerr"
 )
 
@@ -12,6 +14,7 @@ func (x *Session) run(f *frame) error {
 		in := &code[f.pc]
 		f.pc++
 		f.line = in.line
+		x.statement = time.Time{}
 		err := in.run(x, f)
 		if err == nil {
 			continue

@@ -430,6 +430,10 @@ func pair(c, d byte) tokenKind {
 	return tEOF
 }
 
+// continuation joins the lines of a literal that a backslash at the end of a
+// line breaks.
+var continuation = strings.NewReplacer("\\\r\n", "", "\\\n", "")
+
 // decode returns what a quoted token stands for.
 func (l *lexer) decode(t token) string {
 	raw := l.text[t.off:t.end]
@@ -442,7 +446,7 @@ func (l *lexer) decode(t token) string {
 		return raw
 	}
 	if t.kind != tQuoted {
-		raw = strings.ReplaceAll(strings.ReplaceAll(raw, "\\\r\n", ""), "\\\n", "")
+		raw = continuation.Replace(raw)
 	}
 	q := string(closing)
 	return strings.ReplaceAll(raw, q+q, q)

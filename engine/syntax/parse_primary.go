@@ -63,7 +63,7 @@ func (p *parser) literal() *Literal {
 	case tBinary:
 		l.Kind, l.Text = LitBinary, raw[2:]
 		if p.tok.escaped {
-			l.Text = strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(l.Text)
+			l.Text = continuation.Replace(l.Text)
 		}
 	case tString:
 		l.Kind, l.Text = LitString, p.lex.decode(p.tok)

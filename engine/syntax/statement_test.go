@@ -28,6 +28,7 @@ func checkTrees(t *testing.T, tests []treeTest) {
 			if got != tt.want {
 				t.Errorf("Parse(%q)\n got %s\nwant %s", tt.text, got, tt.want)
 			}
+			roundTrip(t, tt.text)
 		})
 	}
 }

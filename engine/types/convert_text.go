@@ -23,18 +23,12 @@ func (c *conversion) toText(v Value) (Value, error) {
 	case k == KindUniqueIdentifier:
 		return c.limitedText(formatGUID(v.s), func() error { return sqlerr.New(8170) })
 	case k.IsMoney():
-		if c.style != 0 && c.style != 1 && c.style != 2 && c.style != 126 {
-			return Null, badStyle(c.style, k, c.to.Kind)
-		}
 		return c.limitedText(formatMoney(v.n, c.style), func() error { return sqlerr.New(234, c.to.Kind.String()) })
 	case k == KindDecimal:
 		return c.limitedText(v.DecimalText(), func() error { return sqlerr.WithState(8115, 5, "numeric", c.to.Kind.String()) })
 	}
-	if c.style < 0 || c.style > 3 && c.style != 126 && c.style != 128 && c.style != 129 {
-		return Null, badStyle(c.style, v.kind, c.to.Kind)
-	}
 	return c.limitedText(formatFloat(v, c.style), func() error {
-		return sqlerr.New(232, c.to.Kind.String(), strconv.FormatFloat(v.Float(), 'f', 6, 64))
+		return sqlerr.New(232, c.to.Kind.String(), fixedFloat(v.Float()))
 	})
 }
 
@@ -89,17 +83,25 @@ func (c *conversion) integerToText(v Value) (Value, error) {
 func (c *conversion) binaryToText(v Value) (Value, error) {
 	switch {
 	case c.style == 1 || c.style == 2:
-		s := strings.ToUpper(hexText(v.s))
-		if c.style == 1 {
-			s = "0x" + s
-		}
-		return c.fitText(s, KindVarChar)
-	case c.style != 0 && c.purpose == forCast && c.style != 126:
-		return Null, badStyle(c.style, v.kind, c.to.Kind)
+		return c.hexadecimal(v)
+	case c.style != 0:
+		return Null, sqlerr.New(9809, c.style, v.kind.String(), c.to.Kind.String())
 	case c.to.Kind.IsUnicode():
 		return c.fitText(DecodeUTF16([]byte(v.s)), KindNVarChar)
 	}
 	return c.fitText(DecodeVarChar([]byte(v.s)), KindVarChar)
+}
+
+// hexadecimal writes the bytes in style 1 or 2: as many whole bytes as fit.
+func (c *conversion) hexadecimal(v Value) (Value, error) {
+	s := strings.ToUpper(hexText(v.s))
+	if c.style == 1 {
+		s = "0x" + s
+	}
+	if n := c.room(); len(s) > n {
+		s = s[:n&^1]
+	}
+	return c.fitText(s, KindVarChar)
 }
 
 func (c *conversion) timeToText(v Value) (Value, error) {
@@ -113,7 +115,11 @@ func (c *conversion) timeToText(v Value) (Value, error) {
 	}
 	var buf [40]byte
 	b, ok := formatMoment(buf[:0], v, l)
-	if !ok {
+	switch {
+	case ok:
+	case style == 14 || style == 114:
+		return Null, badStyle(style, v.kind, c.to.Kind)
+	default:
 		return Null, sqlerr.New(8114, v.kind.String(), c.to.Kind.String())
 	}
 	return c.fitText(string(b), KindVarChar)
@@ -141,39 +147,37 @@ func formatMoney(units int64, style int) string {
 }
 
 // formatFloat writes a float or real in one of CONVERT's styles: 0 up to six
-// digits, 1 eight digits, 2 sixteen digits, 3 seventeen digits (nine for real).
+// digits, 1 eight digits, 2 sixteen digits, 3 seventeen digits; 126 sixteen, for
+// real eight.
 func formatFloat(v Value, style int) string {
-	f := v.Float()
-	if f == 0 {
-		f = 0
-	}
-	digits := 6
-	switch style {
-	case 1:
+	digits, plain := 6, false
+	switch {
+	case style == 1, style == 126 && v.kind == KindReal:
 		digits = 8
-	case 2:
+	case style == 2, style == 126:
 		digits = 16
-	case 3, 126, 128, 129:
-		digits = 17
-		if v.kind == KindReal {
-			digits = 9
-		}
+	case style == 3:
+		digits = floatDigits
+	default:
+		plain = true
 	}
-	s := strconv.FormatFloat(f, 'e', digits-1, 64)
-	mantissa, e, _ := strings.Cut(s, "e")
-	exp, _ := strconv.Atoi(e)
-	if style == 0 {
+	sign, mantissa, exp := roundedDigits(v.Float(), digits)
+	if plain {
+		mantissa = strings.TrimRight(mantissa[1:], "0")
+		mantissa = string(roundedFirst(v.Float(), digits)) + mantissa
 		if exp >= -4 && exp < digits {
-			s = strconv.FormatFloat(f, 'f', max(digits-1-exp, 0), 64)
-			return trimFraction(s)
+			return sign + placePoint(mantissa, exp)
 		}
-		mantissa = trimFraction(mantissa)
 	}
-	sign := "+"
+	s := sign + mantissa[:1]
+	if len(mantissa) > 1 {
+		s += "." + mantissa[1:]
+	}
+	esign := "+"
 	if exp < 0 {
-		sign, exp = "-", -exp
+		esign, exp = "-", -exp
 	}
-	return mantissa + "e" + sign + string(appendDigits(nil, exp, 3))
+	return s + "e" + esign + string(appendDigits(nil, exp, 3))
 }
 
 func trimFraction(s string) string {

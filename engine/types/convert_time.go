@@ -63,29 +63,29 @@ func (c *conversion) dayNumber(f float64) (Value, error) {
 }
 
 func (c *conversion) textToDateTime(v Value) (Value, error) {
-	order := c.opts.DateFormat
-	if c.style != 0 {
-		if _, ok := layouts[c.style]; !ok {
-			return Null, badStyle(c.style, v.kind, c.to.Kind)
-		}
-		if o, ok := styleOrder(c.style); ok {
-			order = o
-		}
-	}
 	legacy := c.to.Kind == KindDateTime || c.to.Kind == KindSmallDateTime
-	m, d := parseMoment(v.s, order, legacy)
-	if d.status == dateOK {
+	rules, ok := readRules(c.style, c.opts.DateFormat, legacy)
+	if !ok || c.style == 130 || c.style == 131 {
+		return Null, badStyle(c.style, v.kind, c.to.Kind)
+	}
+	m, status := parseMoment(v.s, rules)
+	if status == dateOK {
 		if c.to.Kind != KindDateTimeOffset {
 			m.off = 0
 		}
-		if t, ok := m.value(c.to.Kind, c.to.Scale); ok {
+		if t, ok := m.carry().value(c.to.Kind, c.to.Scale); ok {
 			return t, nil
 		}
-		d.status = dateRange
+		status = dateRange
+		if c.to.Kind == KindDateTimeOffset {
+			return Null, sqlerr.WithState(8114, 31, v.kind.String(), c.to.Kind.String())
+		}
 	}
 	switch {
-	case legacy && d.status == dateRange:
+	case legacy && status == dateRange:
 		return Null, outOfRange(v.kind, c.to.Kind)
+	case status == dateStyle && !legacy:
+		return Null, sqlerr.WithState(9807, 0, c.style)
 	case c.to.Kind == KindSmallDateTime:
 		return Null, sqlerr.New(295)
 	}

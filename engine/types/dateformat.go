@@ -40,9 +40,9 @@ var (
 // layout is what a CONVERT style writes; the letters are replaced:
 //
 //	Y four digits of the year, y two, M month, D day, d day padded with a blank,
-//	N short month name, H hour of 24, h hour of 12 padded with a blank,
-//	I hour of 12 with a zero, m minute, s second, f fraction behind a point,
-//	F fraction behind a colon (a point for more than three digits),
+//	N short month name, H hour of 24, h hour of 12 padded with a blank, k the
+//	same but not padded for a time, m minute, s second, f fraction behind a point,
+//	F fraction behind a colon (a point in the later types),
 //	g fraction behind a point unless it is zero, P AM or PM, o offset behind a
 //	blank, O offset; | separates the date part from the time part.
 type layout string
@@ -50,7 +50,7 @@ type layout string
 // layouts are the documented styles ("CAST and CONVERT (Transact-SQL)", Date and
 // time styles), without 130 and 131.
 var layouts = map[int]layout{
-	0: "N d Y | h:mPo", 100: "N d Y | h:mPo",
+	0: "N d Y | k:mPo", 100: "N d Y | k:mPo",
 	1: "M/D/y", 101: "M/D/Y",
 	2: "y.M.D", 102: "Y.M.D",
 	3: "D/M/y", 103: "D/M/Y",
@@ -58,17 +58,20 @@ var layouts = map[int]layout{
 	5: "D-M-y", 105: "D-M-Y",
 	6: "D N y", 106: "D N Y",
 	7: "N D, y", 107: "N D, Y",
-	8: "|H:m:s", 108: "|H:m:s", 24: "|H:m:s",
-	9: "N d Y | h:m:sFPo", 109: "N d Y | h:m:sFPo",
+	8: "|H:m:so", 108: "|H:m:so", 24: "|H:m:so",
+	9: "N d Y | k:m:sFPo", 109: "N d Y | k:m:sFPo",
 	10: "M-D-y", 110: "M-D-Y",
 	11: "y/M/D", 111: "Y/M/D",
 	12: "yMD", 112: "YMD",
 	13: "D N Y | H:m:sFo", 113: "D N Y | H:m:sFo",
-	14: "|H:m:sF", 114: "|H:m:sF",
+	14: "|H:m:sFo", 114: "|H:m:sFo",
 	20: "Y-M-D | H:m:so", 120: "Y-M-D | H:m:so",
 	21: "Y-M-D | H:m:sfo", 121: "Y-M-D | H:m:sfo", 25: "Y-M-D | H:m:sfo",
 	22:  "M/D/y | h:m:s Po",
 	23:  "Y-M-D",
+	// Not documented, but there.
+	26: "Y-D-M | H:m:sfo", 27: "M-D-Y | H:m:sfo", 28: "M-Y-D | H:m:sfo", 29: "D-M-Y | H:m:sfo", 30: "D-Y-M | H:m:sfo",
+	31: "Y-D-M", 32: "M-D-Y", 33: "M-Y-D", 34: "D-M-Y", 35: "D-Y-M",
 	126: "Y-M-DT|H:m:sgO", 127: "Y-M-DT|H:m:sgZ",
 }
 
@@ -91,18 +94,47 @@ func ExplicitStyle(from Kind, style int) int {
 	return style
 }
 
-// styleOrder is the order of the parts of a numeric date that a style asks for
-// when a text is read, and false if the style leaves it to DATEFORMAT.
-func styleOrder(style int) (DateFormat, bool) {
+// readRules returns how a text is read in a style of CONVERT: the order of the
+// parts, the digits of the year, and which forms are taken. ok is false for a
+// style that the later types do not know; the legacy types take it for a style
+// of text.
+func readRules(style int, order DateFormat, legacy bool) (r dateRules, ok bool) {
+	r = dateRules{order: order, legacy: legacy, iso: true, zulu: true}
 	switch style {
-	case 1, 101, 10, 110, 22:
-		return FormatMDY, true
-	case 3, 103, 4, 104, 5, 105:
-		return FormatDMY, true
-	case 2, 102, 11, 111, 12, 112, 20, 120, 21, 121, 23, 25, 126, 127:
-		return FormatYMD, true
+	case 0:
+		return r, true
+	case 126, 127:
+		r.order, r.forced, r.yearDigits, r.zulu = FormatYMD, true, 4, style == 127
+		return r, true
+	case 1, 10, 101, 110:
+		r.order = FormatMDY
+	case 3, 4, 5, 103, 104, 105:
+		r.order = FormatDMY
+	case 2, 11, 102, 111, 20, 21, 120, 121:
+		r.order = FormatYMD
+	case 22, 23, 25:
+		r.textOnly = legacy
+		r.order = FormatYMD
+		if style == 22 {
+			r.order = FormatMDY
+		}
+	default:
+		r.textOnly = true
+		if _, ok = layouts[style]; (!ok || style > 25 && style < 100) && !legacy {
+			return r, false
+		}
 	}
-	return FormatMDY, false
+	r.forced, r.yearDigits = true, 2
+	if style >= 100 || (style >= 20 && style != 22) {
+		r.yearDigits = 4
+	}
+	if legacy {
+		r.iso, r.zulu, r.isoFault = false, false, dateSyntax
+		if r.yearDigits == 4 && !r.textOnly {
+			r.isoFault = dateRange
+		}
+	}
+	return r, true
 }
 
 // formatMoment appends v by a style, and reports whether there is anything to
@@ -166,8 +198,13 @@ func appendTimePart(dst []byte, v Value, m moment, l string, digits int) []byte 
 		switch c {
 		case 'H':
 			dst = appendDigits(dst, hour, 2)
-		case 'h':
-			dst = appendPadded(dst, (hour+11)%12+1)
+		case 'h', 'k':
+			h := (hour+11)%12 + 1
+			if c == 'k' && v.kind == KindTime && h < 10 {
+				dst = append(dst, byte('0'+h))
+				continue
+			}
+			dst = appendPadded(dst, h)
 		case 'm':
 			dst = appendDigits(dst, seconds/60%60, 2)
 		case 's':

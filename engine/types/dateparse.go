@@ -2,29 +2,31 @@ package types
 
 import "strings"
 
-// dateScan reads one text as a date and time. The formats are those documented
-// for datetime ("Supported string literal formats"): ISO 8601, ODBC, unseparated,
-// numeric with / - or ., and month names, each with or without a time; either
-// of date and time may stand first.
-type dateScan struct {
-	s      string
+// Two readers of dates, as SQL Server has them: one for datetime and
+// smalldatetime ("legacy"), which takes nearly anything in any order, and one for
+// the later types, which is stricter but takes seven fractional digits and
+// offsets. Both take ISO 8601, ODBC escapes, numeric dates with / - or .,
+// unseparated dates, month names, each with or without a time ("datetime",
+// "date", Supported string literal formats).
+
+// dateRules are what SET DATEFORMAT and the style of CONVERT ask for.
+type dateRules struct {
 	order  DateFormat
-	legacy bool // datetime and smalldatetime: yyyy-mm-dd depends on DATEFORMAT
-	iso    bool // yyyy-mm-ddT…
-
-	numbers  [3]dateNumber
-	count    int
-	sep      byte // between the numbers of the date
-	month    int  // from a name
-	monthAt  int  // how many numbers stand before it
-	hasClock bool
-	hasZone  bool
-	ticks    int64
-	off      int
-	status   dateStatus
+	legacy bool
+	// forced says that a style names the order: the year stands where the style
+	// has it.
+	forced bool
+	// yearDigits is how many digits the year of a numeric date must have; zero
+	// for any.
+	yearDigits int
+	// textOnly styles take no numeric date with separators.
+	textOnly bool
+	// iso says whether the form with a T is taken; isoFault is the answer if not.
+	iso      bool
+	isoFault dateStatus
+	// zulu says whether Z is taken by the legacy reader.
+	zulu bool
 }
-
-type dateNumber struct{ value, digits int }
 
 type dateStatus uint8
 
@@ -32,21 +34,58 @@ const (
 	dateOK     dateStatus = iota
 	dateSyntax            // no date or time at all
 	dateRange             // the parts are there, but out of range
+	dateStyle             // not in the style that is asked for
 )
 
-// parseMoment reads s. legacy says that the target is datetime or smalldatetime.
-func parseMoment(s string, order DateFormat, legacy bool) (moment, *dateScan) {
-	d := &dateScan{s: trimBlanks(s), order: order, legacy: legacy}
+// dateScan reads one text as a date and time.
+type dateScan struct {
+	dateRules
+	s string
+
+	numbers  [3]dateNumber
+	count    int
+	seps     int  // separators between the parts of the date
+	sep      byte // the first of them
+	month    int  // from a name
+	monthAt  int  // how many numbers stand before it
+	commas   int
+	commaAt  int  // how many numbers stand before the comma
+	open     bool // a separator or comma waits for what follows
+	hasClock bool
+	ticks    int64
+	off      int
+	status   dateStatus
+}
+
+type dateNumber struct{ value, digits int }
+
+// parseMoment reads s.
+func parseMoment(s string, rules dateRules) (moment, dateStatus) {
+	d := &dateScan{dateRules: rules, s: s}
+	d.blanks()
+	d.s = strings.TrimRight(d.s, " ")
 	if d.s == "" {
-		return moment{days: days1900}, d
+		return moment{days: days1900}, dateOK
 	}
 	d.odbc()
+	if isISO(d.s) {
+		return d.isoForm()
+	}
 	d.scan()
 	m := moment{days: days1900, ticks: d.ticks, off: d.off}
 	if d.status == dateOK && (d.count > 0 || d.month > 0) {
 		m.days = d.date()
 	}
-	return m, d
+	return m, d.status
+}
+
+// blanks skips blanks; the later types skip tabs too.
+func (d *dateScan) blanks() bool {
+	n := len(d.s)
+	for d.s != "" && (d.s[0] == ' ' || (d.s[0] == '\t' && !d.legacy)) {
+		d.s = d.s[1:]
+	}
+	return len(d.s) < n
 }
 
 // odbc strips the braces and quotes of {ts '…'}, {d '…'} and {t '…'}.
@@ -58,62 +97,91 @@ func (d *dateScan) odbc() {
 	kind, text, ok := strings.Cut(inner, "'")
 	kind = strings.ToLower(trimBlanks(kind))
 	if !ok || !strings.HasSuffix(text, "'") || (kind != "ts" && kind != "d" && kind != "t") {
-		d.status = dateSyntax
+		d.fail(dateSyntax)
 		return
 	}
-	d.s, d.order = trimBlanks(text[:len(text)-1]), FormatYMD
+	d.s, d.order, d.forced = trimBlanks(text[:len(text)-1]), FormatYMD, true
 }
 
+// fail notes the first fault; a syntax error ends the scan and outweighs a value
+// out of range.
 func (d *dateScan) fail(s dateStatus) {
-	if d.status == dateOK {
+	if d.status == dateOK || s == dateSyntax {
 		d.status = s
 	}
 	if s == dateSyntax {
-		d.status = s
 		d.s = ""
 	}
 }
 
 func (d *dateScan) scan() {
 	for d.s != "" {
+		if d.blanks() {
+			continue
+		}
 		c := d.s[0]
 		switch {
-		case isBlank(c):
-			d.s = d.s[1:]
-		case c >= '0' && c <= '9':
+		case isDigit(c):
 			d.number()
 		case isUpperASCII(c) || isLowerASCII(c):
 			d.word()
-		case (c == '/' || c == '-' || c == '.') && d.count > 0 && d.count < 3 && !d.hasClock:
+		case c == '/' || c == '-' || c == '.':
 			d.separator(c)
-		case c == ',' && (d.month > 0 || d.count > 0):
-			d.s = d.s[1:]
+		case c == ',':
+			d.comma()
 		default:
 			d.fail(dateSyntax)
 		}
 	}
-	if d.count == 0 && d.month == 0 && !d.hasClock {
+	switch {
+	case d.open && d.legacy && d.seps == 0:
+		d.fail(dateRange) // a comma at the end
+	case d.open, d.count == 0 && d.month == 0 && !d.hasClock:
 		d.fail(dateSyntax)
 	}
 }
 
-// separator reads the sign between two numbers of a date; a month name may stand
-// on either side of it (30-Nov-2026).
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// separator reads the sign between two parts of a date.
 func (d *dateScan) separator(c byte) {
-	if d.sep != 0 && d.sep != c {
+	switch {
+	case d.count+min(d.month, 1) == 0, d.open, d.hasClock && !d.legacy:
+		d.fail(dateSyntax)
+		return
+	case d.count+min(d.month, 1) >= len(d.numbers):
+		d.fail(dateRange)
+	case d.seps > 0 && c != d.sep && !d.legacy:
 		d.fail(dateSyntax)
 		return
 	}
-	d.sep = c
-	d.s = trimBlanks(d.s[1:])
-	if d.s == "" {
-		d.fail(dateSyntax)
+	if d.seps == 0 {
+		d.sep = c
 	}
+	d.seps++
+	d.open = true
+	d.s = d.s[1:]
+}
+
+// comma reads a comma beside a month name: the legacy reader takes it between
+// any two parts, the later one only in front of the year at the end.
+func (d *dateScan) comma() {
+	switch {
+	case d.seps > 0, !d.legacy && (d.month == 0 || d.commas > 0):
+		d.fail(dateSyntax)
+		return
+	case d.open, d.count+d.month == 0, d.count > 0 && d.numbers[d.count-1].digits == 4:
+		d.fail(dateRange)
+	}
+	d.commas++
+	d.commaAt = d.count
+	d.open = true
+	d.s = d.s[1:]
 }
 
 func (d *dateScan) digits() dateNumber {
 	var n dateNumber
-	for n.digits < len(d.s) && d.s[n.digits] >= '0' && d.s[n.digits] <= '9' {
+	for n.digits < len(d.s) && isDigit(d.s[n.digits]) {
 		if n.digits < 9 {
 			n.value = n.value*10 + int(d.s[n.digits]-'0')
 		}
@@ -128,21 +196,44 @@ func (d *dateScan) number() {
 	n := d.digits()
 	rest := trimBlanks(d.s)
 	switch {
-	case strings.HasPrefix(d.s, ":"):
+	case strings.HasPrefix(d.s, ":"), len(rest) >= 2 && isMeridian(rest[:2]):
 		d.clock(n)
-	case len(rest) >= 2 && isMeridian(rest[:2]):
-		d.clock(n)
-	case d.count == len(d.numbers) || n.digits > 8:
+	case d.hasClock && !d.legacy:
 		d.fail(dateSyntax)
+	case d.count == len(d.numbers):
+		d.fail(dateRange)
 	default:
 		d.numbers[d.count] = n
 		d.count++
+		d.open = false
+		d.dateZulu()
 	}
 }
 
 func isMeridian(s string) bool { return strings.EqualFold(s, "AM") || strings.EqualFold(s, "PM") }
 
-// word reads a month name, or the T of ISO 8601.
+// dateZulu reads the Z that may follow yyyy-mm-dd, and for the legacy reader a
+// year alone.
+func (d *dateScan) dateZulu() {
+	rest := d.s
+	if d.legacy {
+		rest = strings.TrimLeft(rest, " ")
+	}
+	if rest != "Z" {
+		return
+	}
+	whole := d.count == 3 && d.seps == 2 && d.sep == '-' && d.numbers[0].digits == 4
+	if d.legacy && d.zulu {
+		whole = whole || (d.count == 1 && d.numbers[0].digits == 4)
+	} else if d.legacy {
+		whole = false
+	}
+	if whole {
+		d.s = ""
+	}
+}
+
+// word reads a month name.
 func (d *dateScan) word() {
 	n := 0
 	for n < len(d.s) && (isUpperASCII(d.s[n]) || isLowerASCII(d.s[n])) {
@@ -150,147 +241,43 @@ func (d *dateScan) word() {
 	}
 	w := d.s[:n]
 	d.s = d.s[n:]
-	if w == "T" && d.count == 3 && d.sep == '-' && d.month == 0 && !d.hasClock && !d.iso && d.numbers[0].digits == 4 {
-		d.iso = true
-		if d.s == "" || d.s[0] < '0' || d.s[0] > '9' {
-			d.fail(dateSyntax)
-		}
-		return
-	}
-	if len(w) >= 3 && d.month == 0 {
-		for i, name := range monthNames {
-			if strings.EqualFold(w, name) || strings.EqualFold(w, name[:3]) {
-				d.month, d.monthAt = i+1, d.count
-				if d.s != "" && (d.s[0] == '-' || d.s[0] == '/' || d.s[0] == '.') {
-					d.s = d.s[1:]
-				}
-				return
-			}
-		}
-	}
-	d.fail(dateSyntax)
-}
-
-// clock reads hh[:mm[:ss[.fffffff]]] [AM|PM] [zone] behind the hour.
-func (d *dateScan) clock(hour dateNumber) {
-	if d.hasClock || hour.digits > 2 {
+	if d.hasClock && !d.legacy {
 		d.fail(dateSyntax)
 		return
 	}
-	d.hasClock = true
-	var minute, second dateNumber
-	if strings.HasPrefix(d.s, ":") {
-		minute = d.part()
-		if strings.HasPrefix(d.s, ":") {
-			second = d.part()
-			d.fraction()
-		}
-	}
-	h := hour.value
-	if rest := trimBlanks(d.s); len(rest) >= 2 && isMeridian(rest[:2]) {
-		pm := rest[0]|0x20 == 'p'
-		d.s = rest[2:]
-		switch {
-		case h > 12:
-			if !pm || h > 23 {
+	for i, name := range monthNames {
+		if strings.EqualFold(w, name) || strings.EqualFold(w, monthShort[i]) {
+			if d.month > 0 {
 				d.fail(dateRange)
 			}
-		case h == 12 && !pm:
-			h = 0
-		case h < 12 && pm:
-			h += 12
+			d.month, d.monthAt, d.open = i+1, d.count, false
+			return
 		}
 	}
-	if h > 23 || minute.value > 59 || second.value > 59 {
+	if d.legacy && isMeridian(w) {
 		d.fail(dateRange)
-	}
-	d.ticks += int64(h*3600+minute.value*60+second.value) * ticksPerSecond
-	d.zone()
-}
-
-// part reads a colon and one or two digits.
-func (d *dateScan) part() dateNumber {
-	d.s = d.s[1:]
-	n := d.digits()
-	if n.digits == 0 || n.digits > 2 {
-		d.fail(dateSyntax)
-	}
-	return n
-}
-
-// fraction reads .fffffff, or :fff in thousandths.
-func (d *dateScan) fraction() {
-	if d.s == "" || (d.s[0] != '.' && d.s[0] != ':') {
 		return
 	}
-	colon := d.s[0] == ':'
-	d.s = d.s[1:]
-	n := d.digits()
-	limit := MaxTimeScale
-	if d.legacy || colon {
-		limit = 3
-	}
-	if n.digits == 0 || n.digits > limit {
-		d.fail(dateSyntax)
-		return
-	}
-	scale := n.digits
-	if colon {
-		scale = 3
-	}
-	d.ticks = int64(n.value) * int64(pow10[MaxTimeScale-scale].lo)
-}
-
-// zone reads Z, +hh:mm or -hh:mm.
-func (d *dateScan) zone() {
-	rest := trimBlanks(d.s)
-	if rest == "" {
-		return
-	}
-	if (rest[0] == 'Z' || rest[0] == 'z') && (len(rest) == 1 || isBlank(rest[1])) {
-		d.hasZone, d.s = true, rest[1:]
-		return
-	}
-	if rest[0] != '+' && rest[0] != '-' {
-		return
-	}
-	negative := rest[0] == '-'
-	if d.legacy {
-		d.fail(dateSyntax)
-		return
-	}
-	d.s = rest[1:]
-	hour := d.digits()
-	if hour.digits == 0 || hour.digits > 2 || !strings.HasPrefix(d.s, ":") {
-		d.fail(dateSyntax)
-		return
-	}
-	minute := d.part()
-	d.off = hour.value*60 + minute.value
-	if d.off > maxOffset || minute.value > 59 {
-		d.fail(dateRange)
-	}
-	if negative {
-		d.off = -d.off
-	}
-	d.hasZone = true
+	d.fail(dateSyntax)
 }
 
 // date puts the numbers together.
 func (d *dateScan) date() int {
 	var year, month, day int
-	var ok bool
+	status := dateSyntax
 	switch {
 	case d.month > 0:
-		year, day, ok = d.named()
+		year, day, status = d.named()
 		month = d.month
-	case d.count == 1:
-		year, month, day, ok = d.unseparated()
-	case d.count == 3 && d.sep != 0:
-		year, month, day, ok = d.separated()
+	case d.count == 1 && d.seps == 0 && d.commas == 0:
+		year, month, day, status = d.unseparated()
+	case d.count == 3 && d.seps == 2 && d.textOnly:
+		status = dateStyle
+	case d.count == 3 && d.seps == 2:
+		year, month, day, status = d.separated()
 	}
-	if !ok {
-		d.fail(dateSyntax)
+	if status != dateOK {
+		d.fail(status)
 		return 0
 	}
 	days, ok := daysFromYMD(year, month, day)
@@ -302,69 +289,101 @@ func (d *dateScan) date() int {
 
 // named reads day and year around a month name: a number of four digits is the
 // year; of two short ones the first is the day.
-func (d *dateScan) named() (year, day int, ok bool) {
+func (d *dateScan) named() (year, day int, status dateStatus) {
 	a, b := d.numbers[0], d.numbers[1]
+	if d.seps > 0 && (d.seps != 2 || d.count != 2 || d.monthAt != 1) {
+		return 0, 0, dateSyntax // Jan-2-2024
+	}
+	if d.commas > 0 && !d.legacy && (d.count != 2 || d.commaAt != 1 || a.digits == 4) {
+		return 0, 0, dateSyntax
+	}
 	switch {
 	case d.count == 1 && a.digits == 4:
-		return a.value, 1, true
+		return a.value, 1, dateOK
+	case d.count == 3:
+		return 0, 0, dateRange
 	case d.count != 2:
-		return 0, 0, false
+		return 0, 0, dateSyntax
 	case a.digits == 4 && b.digits <= 2:
-		return a.value, b.value, true
+		return a.value, b.value, dateOK
 	case b.digits == 4 && a.digits <= 2:
-		return b.value, a.value, true
+		return b.value, a.value, dateOK
 	case a.digits <= 2 && b.digits <= 2:
-		return fullYear(b.value), a.value, true
+		return fullYear(b.value), a.value, dateOK
 	}
-	return 0, 0, false
+	return 0, 0, dateSyntax
 }
 
-func (d *dateScan) unseparated() (year, month, day int, ok bool) {
+func (d *dateScan) unseparated() (year, month, day int, status dateStatus) {
 	n := d.numbers[0]
 	switch n.digits {
 	case 8:
-		return n.value / 10000, n.value / 100 % 100, n.value % 100, true
+		return n.value / 10000, n.value / 100 % 100, n.value % 100, dateOK
 	case 6:
-		return fullYear(n.value / 10000), n.value / 100 % 100, n.value % 100, true
+		return fullYear(n.value / 10000), n.value / 100 % 100, n.value % 100, dateOK
 	case 4:
-		return n.value, 1, 1, true
+		return n.value, 1, 1, dateOK
 	}
-	return 0, 0, 0, false
+	return 0, 0, 0, dateSyntax
 }
 
-func (d *dateScan) separated() (year, month, day int, ok bool) {
-	at := -1 // where the year stands
-	for i, n := range d.numbers {
-		switch {
-		case n.digits == 4 && at < 0:
-			at = i
-		case n.digits > 2:
-			return 0, 0, 0, false
-		}
-	}
-	order := dateFormatNames[d.order]
-	if d.iso || (at == 0 && !d.legacy) {
-		order = "ymd"
-	}
-	if at >= 0 { // month and day keep their order around the year
-		rest := strings.Replace(order, "y", "", 1)
-		order = rest[:at] + "y" + rest[at:]
+func (d *dateScan) separated() (year, month, day int, status dateStatus) {
+	order, status := d.partOrder()
+	if status != dateOK {
+		return 0, 0, 0, status
 	}
 	for i, c := range []byte(order) {
-		v := d.numbers[i].value
-		switch c {
-		case 'y':
-			year = v
-			if at < 0 {
-				year = fullYear(v)
+		n := d.numbers[i]
+		if c == 'y' {
+			if d.yearDigits != 0 && n.digits != d.yearDigits || n.digits > 4 || n.digits == 3 && !d.legacy {
+				return 0, 0, 0, dateSyntax
 			}
-		case 'm':
-			month = v
-		case 'd':
-			day = v
+			year = n.value
+			if n.digits < 4 {
+				year = fullYear(year)
+			}
+			continue
+		}
+		if n.digits > 3 || n.digits > 2 && !d.legacy {
+			return 0, 0, 0, dateSyntax
+		}
+		if c == 'm' {
+			month = n.value
+		} else {
+			day = n.value
 		}
 	}
-	return year, month, day, true
+	return year, month, day, dateOK
+}
+
+// partOrder returns the order of the three parts of a numeric date. For the
+// legacy types the one part of four digits is the year, wherever it stands, and
+// month and day keep their order; for the later types only in front, where it
+// means year, month, day.
+func (d *dateScan) partOrder() (string, dateStatus) {
+	order := dateFormatNames[d.order]
+	at, longs := -1, 0
+	for i, n := range d.numbers {
+		if n.digits == 4 {
+			at = i
+			longs++
+		}
+	}
+	switch {
+	case longs > 1:
+		return "", dateRange
+	case d.legacy && at >= 0:
+		rest := strings.Replace(order, "y", "", 1)
+		return rest[:at] + "y" + rest[at:], dateOK
+	case d.legacy || d.forced:
+	case at == 0:
+		return "ymd", dateOK
+	case d.order == FormatYDM:
+		return "", dateSyntax
+	case d.order == FormatYMD && at == 2:
+		return "mdy", dateOK
+	}
+	return order, dateOK
 }
 
 // fullYear completes a year of two digits: up to 49 it is 20xx.

@@ -204,7 +204,11 @@ func (m moment) value(kind Kind, scale uint8) (Value, bool) {
 	case KindDate:
 		return NewDate(m.days), m.days >= 0 && m.days <= maxDays
 	case KindTime:
-		return NewTime(roundTicks(m.ticks, scale)%ticksPerDay, scale), true
+		t := roundTicks(m.ticks, scale)
+		if t == ticksPerDay { // the last moment of the day is not rounded into the next
+			t -= int64(pow10[MaxTimeScale-scale].lo)
+		}
+		return NewTime(t, scale), true
 	case KindSmallDateTime:
 		return m.smallDateTime()
 	case KindDateTime:

@@ -463,9 +463,11 @@ func testHeartbeatReportsLost(t *testing.T, h Harness) {
 	h.register(t, "w1")
 	h.Enqueue(t, request())
 	stale, live := h.steal(t)
-	out, err := h.Store.Heartbeat(t.Context(), loopbroker.Beat{Worker: "w1", Busy: 2, Leases: []loopbroker.Lease{live.Lease, stale.Lease}, Life: lease})
-	if err != nil || !slices.Equal(out.Lost, []loopbroker.Lease{stale.Lease}) || len(out.Cancelled) != 0 {
-		t.Errorf("Heartbeat = %+v, %v, want %v lost", out, err, stale.Lease)
+	for l, want := range map[loopbroker.Lease][]loopbroker.Lease{live.Lease: nil, stale.Lease: {stale.Lease}} {
+		out, err := h.Store.Heartbeat(t.Context(), loopbroker.Beat{Worker: "w1", Busy: 2, Leases: []loopbroker.Lease{l}, Life: lease})
+		if err != nil || !slices.Equal(out.Lost, want) || len(out.Cancelled) != 0 {
+			t.Errorf("Heartbeat = %+v, %v, want %v lost", out, err, want)
+		}
 	}
 }
 

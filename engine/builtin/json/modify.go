@@ -10,8 +10,8 @@ import (
 const modifyState = 7
 
 // Modify is JSON_MODIFY: text with the value at p replaced by value, which is
-// JSON text; null says that the new value is SQL's NULL. Everything else keeps
-// its form and order. What a path does that names nothing, and what NULL does,
+// JSON text; null says that the new value is SQL's NULL. Every other character
+// stays as it is. What a path does that names nothing, and what NULL does,
 // is documented for JSON_MODIFY:
 //
 //	                lax                          strict
@@ -30,7 +30,6 @@ func Modify(text string, p *Path, value string, null bool) (string, error) {
 	if err := m.root(); err != nil {
 		return "", err
 	}
-	start := m.pos
 	applied, err := m.apply(p.steps)
 	if err != nil {
 		return "", err
@@ -41,11 +40,10 @@ func Modify(text string, p *Path, value string, null bool) (string, error) {
 		}
 		return text, nil
 	}
-	last := m.pos
 	if err := m.end(); err != nil {
 		return "", err
 	}
-	return text[start:m.from] + m.with + text[m.to:last], nil
+	return text[:m.from] + m.with + text[m.to:], nil
 }
 
 // modifier reads a whole text and notes the one edit that the path asks for.

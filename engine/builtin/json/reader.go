@@ -1,6 +1,7 @@
 package json
 
 import (
+	"errors"
 	"unicode/utf8"
 
 	"loopbroker/engine/sqlerr"
@@ -335,7 +336,8 @@ func IsJSON(text string) (bool, error) {
 		return false, nil
 	}
 	if _, err := r.value(); err != nil {
-		if e, ok := err.(*sqlerr.Error); ok && e.Number == 13606 {
+		var e *sqlerr.Error
+		if errors.As(err, &e) && e.Number == 13606 {
 			return false, err
 		}
 		return false, nil

@@ -13,8 +13,8 @@ func TestRowsDefaultSchema(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, text, path, want string }{
 		// The example of the type column in "OPENJSON (Transact-SQL)".
-		{"object", `{"String_value":"John","DoublePrecisionFloatingPoint_value":45,"DoublePrecisionFloatingPoint_value2":2.3456,"BooleanTrue_value":true,"BooleanFalse_value":false,"Null_value":null,"Array_value":["a","r"],"Object_value":{"obj":"ect"}}`, "$",
-			`String_value=John:1 DoublePrecisionFloatingPoint_value=45:2 DoublePrecisionFloatingPoint_value2=2.3456:2 BooleanTrue_value=true:3 BooleanFalse_value=false:3 Null_value=NULL:0 Array_value=["a","r"]:4 Object_value={"obj":"ect"}:5`},
+		{"object", `{"String_value":"John","DoublePrecisionFloatingPoint_value":45,"DoublePrecisionFloatingPoint_value2":2.3456,"BooleanTrue_value":true,"BooleanFalse_value":false,"Null_value":null,"Array_value":["a","r"],"Object_value":{"obj":"x"}}`, "$",
+			`String_value=John:1 DoublePrecisionFloatingPoint_value=45:2 DoublePrecisionFloatingPoint_value2=2.3456:2 BooleanTrue_value=true:3 BooleanFalse_value=false:3 Null_value=NULL:0 Array_value=["a","r"]:4 Object_value={"obj":"x"}:5`},
 		{"path", `{"path":{"to":{"sub-object":["en-GB", "en-UK","de-AT","es-AR","sr-Cyrl"]}}}`, `$.path.to."sub-object"`,
 			"0=en-GB:1 1=en-UK:1 2=de-AT:1 3=es-AR:1 4=sr-Cyrl:1"},
 		{"escapes", `{"a\n\u0041":"b\tc"}`, "$", "a\nA=b\tc:1"},

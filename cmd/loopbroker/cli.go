@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+
+	"loopbroker"
+	"loopbroker/tsql"
+)
+
+// version is the program's version; a release sets it when it is built.
+var version = "devel"
+
+// cli are the commands.
+type cli struct {
+	Demo      demoCommand   `cmd:"" help:"Run the main job with everything in this process: nothing else is needed."`
+	Serve     serveCommand  `cmd:"" help:"Run a development server: the embedded engine on a TDS port, with the broker and a worker."`
+	Worker    workerCommand `cmd:"" help:"Run a member of the fleet that serves requests of a SQL Server."`
+	Deploy    deployCommand `cmd:"" help:"Install or upgrade the broker's tables and procedures in a database."`
+	Verify    verifyCommand `cmd:"" help:"Compare a database with what this version expects; change nothing."`
+	SQL       sqlCommand    `cmd:"" name:"sql" help:"Run T-SQL: a small sqlcmd."`
+	Bench     benchCommand  `cmd:"" help:"Measure requests per second and latency."`
+	FleetKill fleetCommand  `cmd:"" name:"fleet-kill" help:"Kill half of four worker processes under load and count what was lost."`
+	Version   versionCmd    `cmd:"" help:"Print the version."`
+}
+
+// app is what the commands share.
+type app struct {
+	ctx            context.Context
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// The exit codes of the command.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // what was asked for did not work
+	exitUsage   = 2 // the words of the command are wrong
+	exitStopped = 130
+)
+
+// usageError is an error in how the command was called.
+type usageError struct{ err error }
+
+// Error implements error.
+func (u usageError) Error() string { return u.err.Error() }
+
+// Unwrap lets errors.Is see the cause.
+func (u usageError) Unwrap() error { return u.err }
+
+// exitNow carries kong's own wish to exit, after --help.
+type exitNow int
+
+// run is the command: it parses args, runs what they name, and returns the exit
+// code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if e, ok := recover().(exitNow); ok {
+			code = int(e)
+		}
+	}()
+	var commands cli
+	parser, err := kong.New(&commands,
+		kong.Name("loopbroker"),
+		kong.Description("Asynchronous I/O for SQL Server stored procedures, from inside an open transaction.\n\nStart with: loopbroker demo"),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(n int) { panic(exitNow(n)) }),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "loopbroker:", err)
+		return exitUsage
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "loopbroker: %v\nTry: loopbroker --help\n", err)
+		return exitUsage
+	}
+	err = parsed.Run(&app{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr})
+	return exitCode(ctx, err, stderr)
+}
+
+// exitCode reports an error and turns it into the exit code: the one place
+// where that happens.
+func exitCode(ctx context.Context, err error, stderr io.Writer) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFailedBatch):
+		return exitFailed // the printer has shown it
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "loopbroker: stopped")
+		return exitStopped
+	case errors.As(err, &usage), errors.Is(err, loopbroker.ErrInvalid):
+		fmt.Fprintln(stderr, "loopbroker:", err)
+		return exitUsage
+	}
+	fmt.Fprintln(stderr, "loopbroker:", err)
+	return exitFailed
+}
+
+// versionCmd prints the version.
+type versionCmd struct{}
+
+// Run implements the command.
+func (versionCmd) Run(app *app) error {
+	_, err := fmt.Fprintf(app.stdout, "loopbroker %s, schema version %d\n", version, tsql.SchemaVersion)
+	return err
+}

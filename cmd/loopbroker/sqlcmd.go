@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/golang-sql/sqlexp"
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"loopbroker/tsql"
+)
+
+// sqlCommand runs T-SQL: a small sqlcmd.
+type sqlCommand struct {
+	target
+	Query []string `short:"Q" placeholder:"TEXT" help:"Run this text and exit. May be given more than once."`
+	Input []string `short:"i" placeholder:"FILE" help:"Run this file, with GO between batches. May be given more than once."`
+	Go    bool     `short:"k" name:"keep-going" help:"Go on with the next batch after an error. The exit code still tells."`
+}
+
+// Help is shown by --help.
+func (sqlCommand) Help() string {
+	return `Without -Q and -i the script is read from standard input. A line that is GO ends
+a batch; GO 5 runs it five times. Result sets and messages are printed in the
+order in which the server sends them. The exit code is 1 if a batch failed.
+
+Examples:
+  loopbroker sql -Q "SELECT @@VERSION"
+  loopbroker sql --dsn "sqlserver://sa:…@127.0.0.1:1433?database=app" -i script.sql
+  echo "PRINT 'hello'" | loopbroker sql`
+}
+
+// Run implements the command.
+func (c *sqlCommand) Run(app *app) error {
+	scripts, err := c.scripts(app.stdin)
+	if err != nil {
+		return err
+	}
+	return c.connect(app, func(ctx context.Context, db *sql.DB) error {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		p := &printer{out: app.stdout}
+		failed := 0
+		for _, s := range scripts {
+			batches, err := tsql.Split(s)
+			if err != nil {
+				return usageError{err}
+			}
+			for _, b := range batches {
+				for range max(b.Count, 1) {
+					if err := p.batch(ctx, conn, b.Text); err != nil {
+						return err
+					}
+					if p.failed {
+						failed++
+						p.failed = false
+						if !c.Go {
+							return errFailedBatch
+						}
+					}
+				}
+			}
+		}
+		if failed > 0 {
+			return errFailedBatch
+		}
+		return nil
+	})
+}
+
+// errFailedBatch ends the command after an error that the server has reported
+// and the printer has shown.
+var errFailedBatch = errors.New("a batch failed")
+
+// scripts reads what is to be run.
+func (c *sqlCommand) scripts(stdin io.Reader) ([]string, error) {
+	out := append([]string(nil), c.Query...)
+	for _, f := range c.Input {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		out = append(out, strings.TrimPrefix(string(b), "\uFEFF"))
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	b, err := io.ReadAll(stdin)
+	return []string{strings.TrimPrefix(string(b), "\uFEFF")}, err
+}
+
+// printer shows results and messages as they come.
+type printer struct {
+	out    io.Writer
+	failed bool // the batch reported an error
+}
+
+// batch runs one batch and prints what it gives. The error is one of the
+// connection; an error of the batch is printed.
+func (p *printer) batch(ctx context.Context, conn *sql.Conn, text string) error {
+	msgs := &sqlexp.ReturnMessage{}
+	rows, err := conn.QueryContext(ctx, text, msgs)
+	if err != nil {
+		return p.problem(err)
+	}
+	defer rows.Close()
+	for active := true; active; {
+		switch m := msgs.Message(ctx).(type) {
+		case sqlexp.MsgNotice:
+			if err := p.notice(m.Message); err != nil {
+				return err
+			}
+		case sqlexp.MsgError:
+			if err := p.problem(m.Error); err != nil {
+				return err
+			}
+		case sqlexp.MsgRowsAffected:
+			if _, err := fmt.Fprintf(p.out, "(%d rows affected)\n", m.Count); err != nil {
+				return err
+			}
+		case sqlexp.MsgNext:
+			if err := p.table(rows); err != nil {
+				return p.problem(err)
+			}
+		case sqlexp.MsgNextResultSet:
+			active = rows.NextResultSet()
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return p.problem(err)
+	}
+	return nil
+}
+
+func (p *printer) notice(m fmt.Stringer) error {
+	_, err := fmt.Fprintln(p.out, m.String())
+	return err
+}
+
+// problem prints an error of the server; any other is returned.
+func (p *printer) problem(err error) error {
+	var e mssql.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	p.failed = true
+	all := e.All
+	if len(all) == 0 {
+		all = []mssql.Error{e}
+	}
+	for _, e := range all {
+		where := ""
+		if e.ProcName != "" {
+			where = ", Procedure " + e.ProcName
+		}
+		if _, err := fmt.Fprintf(p.out, "Msg %d, Level %d, State %d%s, Line %d\n%s\n", e.Number, e.Class, e.State, where, e.LineNo, e.Message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sampleRows is how many rows are looked at to choose the width of columns;
+// what comes after is printed as it arrives.
+const sampleRows = 500
+
+// maxWidth is the widest a column is padded to.
+const maxWidth = 60
+
+// table prints one result set.
+func (p *printer) table(rows *sql.Rows) error {
+	cols, err := rows.ColumnTypes()
+	if err != nil {
+		return err
+	}
+	width := make([]int, len(cols))
+	head := make([]string, len(cols))
+	for i, c := range cols {
+		head[i], width[i] = c.Name(), max(utf8.RuneCountInString(c.Name()), 1)
+	}
+	var sample [][]string
+	for len(sample) < sampleRows && rows.Next() {
+		r, err := scanText(rows, cols)
+		if err != nil {
+			return err
+		}
+		for i, s := range r {
+			width[i] = max(width[i], min(utf8.RuneCountInString(s), maxWidth))
+		}
+		sample = append(sample, r)
+	}
+	rule := make([]string, len(cols))
+	for i := range rule {
+		rule[i] = strings.Repeat("-", width[i])
+	}
+	for _, line := range append([][]string{head, rule}, sample...) {
+		if err := p.line(line, width); err != nil {
+			return err
+		}
+	}
+	for rows.Next() {
+		r, err := scanText(rows, cols)
+		if err != nil {
+			return err
+		}
+		if err := p.line(r, width); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (p *printer) line(cells []string, width []int) error {
+	var sb strings.Builder
+	for i, s := range cells {
+		if i > 0 {
+			sb.WriteByte(' ')
+		}
+		sb.WriteString(s)
+		if i < len(cells)-1 {
+			sb.WriteString(strings.Repeat(" ", max(width[i]-utf8.RuneCountInString(s), 0)))
+		}
+	}
+	_, err := fmt.Fprintln(p.out, strings.TrimRight(sb.String(), " "))
+	return err
+}
+
+// scanText reads a row as text.
+func scanText(rows *sql.Rows, cols []*sql.ColumnType) ([]string, error) {
+	vals := make([]any, len(cols))
+	for i := range vals {
+		vals[i] = new(any)
+	}
+	if err := rows.Scan(vals...); err != nil {
+		return nil, err
+	}
+	out := make([]string, len(cols))
+	for i, v := range vals {
+		out[i] = cellText(*v.(*any), cols[i].DatabaseTypeName())
+	}
+	return out, nil
+}
+
+// timeLayouts are how the date types are shown.
+var timeLayouts = map[string]string{
+	"DATE": "2006-01-02", "TIME": "15:04:05.0000000", "DATETIME": "2006-01-02 15:04:05.000", "SMALLDATETIME": "2006-01-02 15:04:00",
+	"DATETIME2": "2006-01-02 15:04:05.0000000", "DATETIMEOFFSET": "2006-01-02 15:04:05.0000000 -07:00",
+}
+
+// cellText is one value as text, as sqlcmd shows it.
+func cellText(v any, typeName string) string {
+	switch v := v.(type) {
+	case nil:
+		return "NULL"
+	case bool:
+		if v {
+			return "1"
+		}
+		return "0"
+	case time.Time:
+		if layout, ok := timeLayouts[typeName]; ok {
+			return v.Format(layout)
+		}
+		return v.Format(time.RFC3339Nano)
+	case []byte:
+		switch typeName {
+		case "UNIQUEIDENTIFIER":
+			var u mssql.UniqueIdentifier
+			if u.Scan(v) == nil {
+				return u.String()
+			}
+		case "DECIMAL", "NUMERIC", "MONEY", "SMALLMONEY":
+			return string(v)
+		}
+		return fmt.Sprintf("0x%X", v)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"loopbroker/engine"
+)
+
+// target is the database that a command works on: a server named by its DSN, or
+// without one the embedded engine.
+type target struct {
+	DSN  string `name:"dsn" env:"LOOPBROKER_DSN" placeholder:"URL" help:"SQL Server to work on, sqlserver://user:password@host:port?database=name. Without it the embedded engine runs in this process."`
+	Data string `name:"data" placeholder:"DIR" help:"Data directory of the embedded engine. Without it nothing is kept."`
+}
+
+// connectTimeout bounds the first connection.
+const connectTimeout = 15 * time.Second
+
+// closeTimeout bounds the end of an engine: requests that run longer are cut.
+const closeTimeout = 10 * time.Second
+
+// connect opens the database and runs work on it.
+func (t target) connect(app *app, work func(ctx context.Context, db *sql.DB) error) error {
+	if t.DSN != "" && t.Data != "" {
+		return usageError{errors.New("--dsn and --data exclude each other: the data directory is the embedded engine's")}
+	}
+	if t.DSN == "" {
+		return withEngine(app.ctx, engine.Options{Dir: t.Data}, func(ctx context.Context, srv *engine.Server) error {
+			db := sql.OpenDB(srv.Connector())
+			defer db.Close()
+			return work(ctx, db)
+		})
+	}
+	db, err := openDSN(app.ctx, t.DSN)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return work(app.ctx, db)
+}
+
+// openDSN connects to a server and proves that it answers.
+func openDSN(ctx context.Context, dsn string) (*sql.DB, error) {
+	c, err := mssql.NewConnector(dsn)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("the DSN is malformed: %w", err)}
+	}
+	db := sql.OpenDB(c)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("connect to the server: %w", err)
+	}
+	return db, nil
+}
+
+// withEngine runs work with an embedded engine and closes it.
+func withEngine(ctx context.Context, o engine.Options, work func(ctx context.Context, srv *engine.Server) error) error {
+	srv, err := engine.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	err = work(ctx, srv)
+	closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return errors.Join(err, srv.Close(closeCtx))
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"loopbroker"
+	"loopbroker/httpfetch"
+	"loopbroker/tsql"
+	"loopbroker/worker"
+)
+
+// workerFlags are the settings of a worker, wherever it runs.
+type workerFlags struct {
+	Schema        string         `default:"dbo" help:"Schema of the broker's objects."`
+	Slots         int            `default:"64" help:"How many jobs run at once."`
+	Lease         time.Duration  `default:"15s" help:"How long a claimed job stays ours without a sign of life."`
+	Drain         time.Duration  `default:"20s" help:"How long running jobs may go on after SIGTERM."`
+	AllowNetworks []netip.Prefix `name:"allow-network" placeholder:"CIDR" help:"Network that may be called although it is not public, such as 127.0.0.0/8. May be given more than once."`
+	Verbose       bool           `short:"v" help:"Log every event, not only warnings."`
+}
+
+// workerCommand runs a fleet member.
+type workerCommand struct {
+	DSN string `name:"dsn" env:"LOOPBROKER_DSN" required:"" placeholder:"URL" help:"SQL Server to serve, sqlserver://user:password@host:port?database=name."`
+	workerFlags
+}
+
+// Help is shown by --help.
+func (workerCommand) Help() string {
+	return `The worker claims requests, makes the HTTP calls and writes the replies. Run any
+number of them on any machines. SIGTERM or SIGINT: no new claims, running jobs
+finish within --drain, the rest goes back to the queue.`
+}
+
+// Run implements the command.
+func (c *workerCommand) Run(app *app) error {
+	db, err := openDSN(app.ctx, c.DSN)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	log := newLogger(app.stderr, c.Verbose)
+	w, stop, err := newWorker(db, c.workerFlags, &log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	log.Info().Str("worker", w.ID()).Int("slots", c.Slots).Msg("worker started")
+	return ignoreStop(app.ctx, w.Run(app.ctx))
+}
+
+// ignoreStop takes the end of the context for a clean stop.
+func ignoreStop(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// newLogger returns a logger of lines for people.
+func newLogger(w io.Writer, verbose bool) zerolog.Logger {
+	level := zerolog.WarnLevel
+	if verbose {
+		level = zerolog.DebugLevel
+	}
+	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// newWorker wires a worker with its handlers; stop frees their connections.
+func newWorker(db *sql.DB, f workerFlags, log *zerolog.Logger) (*worker.Worker, func(), error) {
+	schema, err := tsql.NewSchema(f.Schema)
+	if err != nil {
+		return nil, nil, err
+	}
+	http, err := httpfetch.New(httpfetch.Options{AllowNetworks: f.AllowNetworks})
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := worker.New(worker.NewSQLStore(db, schema), worker.Options{
+		Handlers: map[string]loopbroker.Handler{"http": http},
+		Slots:    f.Slots, Lease: f.Lease, DrainTimeout: f.Drain, Version: version, Logger: log,
+	})
+	if err != nil {
+		http.Close()
+		return nil, nil, err
+	}
+	return w, http.Close, nil
+}
