@@ -10,7 +10,7 @@ import (
 const TypeHTTP = "http"
 
 // MaxTypeLength is the most characters a job type can have.
-const MaxTypeLength = 32
+const MaxTypeLength = 50
 
 // Request is what a Go caller wants done. It is stored as given and never
 // changed; every zero field means the database's default.

@@ -206,7 +206,7 @@ var classCases = []classCase{
 	},
 	{
 		name: "headers of the request over the cap", class: loopbroker.ErrorClassTooLargeRequest,
-		job: loopbroker.Job{JSON: job(map[string]any{"url": "http://127.0.0.1:1", "headers": map[string]string{"X-Long": strings.Repeat("x", 9<<10)}})},
+		job: loopbroker.Job{JSON: job(map[string]any{"url": "http://127.0.0.1:1", "headers": map[string]string{"X-Long": strings.Repeat("x", 17<<10)}})},
 	},
 	{
 		name: "announced reply over the cap", class: loopbroker.ErrorClassTooLargeReply,

@@ -65,7 +65,7 @@ func (h *Handler) Handle(ctx context.Context, job loopbroker.Job) (loopbroker.Re
 	}
 	stop()
 	timings, _ := a.state()
-	reply, err := newReply(answer, body, timings)
+	reply, err := newReply(answer, body, f.binary, timings)
 	if err != nil {
 		return loopbroker.Reply{}, err
 	}

@@ -248,6 +248,25 @@ func TestHandler_Reads(t *testing.T) {
 	}
 }
 
+func TestHandler_ReadsBytesWhenAsked(t *testing.T) {
+	t.Parallel()
+
+	for _, body := range []string{"text", ""} {
+		stub := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(w, body)
+		})
+		h := newHandler(t, httpfetch.Options{AllowNetworks: loopback})
+		r, err := h.Handle(t.Context(), loopbroker.Job{JSON: job(map[string]any{"url": stub.URL, "binary": true})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Body == nil || string(r.Body) != body || outputOf(t, r).Body != nil {
+			t.Errorf("bytes %q, JSON %s, want bytes %q only", r.Body, r.JSON, body)
+		}
+	}
+}
+
 func TestHandler_Gzip(t *testing.T) {
 	t.Parallel()
 

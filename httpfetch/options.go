@@ -58,9 +58,9 @@ type Options struct {
 	MaxRequestBytes int64
 
 	// MaxRequestHeaderBytes caps the sum of the names and values of the job's
-	// headers.
+	// headers. The procedures take headers of 16,384 characters of JSON.
 	//
-	// Defaults to 8 KiB, the limit of sp_invoke_external_rest_endpoint.
+	// Defaults to 16 KiB.
 	MaxRequestHeaderBytes int
 
 	// MaxReplyBytes caps the answer's body after decompression.
@@ -131,7 +131,7 @@ func (o Options) WithDefaults() Options {
 	o.HeaderTimeout = cmp.Or(o.HeaderTimeout, o.MaxAttemptTimeout)
 	o.BodyTimeout = cmp.Or(o.BodyTimeout, 10*time.Second)
 	o.MaxRequestBytes = cmp.Or(o.MaxRequestBytes, 16<<20)
-	o.MaxRequestHeaderBytes = cmp.Or(o.MaxRequestHeaderBytes, 8<<10)
+	o.MaxRequestHeaderBytes = cmp.Or(o.MaxRequestHeaderBytes, 16<<10)
 	o.MaxReplyBytes = cmp.Or(o.MaxReplyBytes, 16<<20)
 	o.MaxReplyHeaderBytes = cmp.Or(o.MaxReplyHeaderBytes, 64<<10)
 	o.MaxRetryAfter = cmp.Or(o.MaxRetryAfter, 5*time.Minute)

@@ -58,8 +58,9 @@ type output struct {
 	Body    *string           `json:"body,omitempty"`
 }
 
-// newReply returns the reply for an answer.
-func newReply(answer *http.Response, body []byte, timings loopbroker.Timings) (loopbroker.Reply, error) {
+// newReply returns the reply for an answer, whose body is kept as bytes if it is no
+// text or if binary asks for it.
+func newReply(answer *http.Response, body []byte, binary bool, timings loopbroker.Timings) (loopbroker.Reply, error) {
 	contentType := answer.Header.Get("Content-Type")
 	out := output{Status: answer.StatusCode, Headers: make(map[string]string, len(answer.Header))}
 	for name, values := range answer.Header {
@@ -70,10 +71,10 @@ func newReply(answer *http.Response, body []byte, timings loopbroker.Timings) (l
 		ContentType: headerText(contentType[:min(len(contentType), maxContentType)]),
 		Timings:     timings,
 	}
-	if text, ok := decodeText(contentType, body); ok {
+	if text, ok := decodeText(contentType, body); ok && !binary {
 		out.Body = &text
 	} else {
-		r.Body = body
+		r.Body = append([]byte{}, body...) // never nil: there are bytes, if only none
 	}
 
 	var buf bytes.Buffer

@@ -25,6 +25,9 @@ type input struct {
 	Headers        headers `json:"headers"`
 	Body           *string `json:"body"`
 	IdempotencyKey string  `json:"idempotency_key"`
+
+	// Binary asks for the answer's body as bytes whatever its content type.
+	Binary bool `json:"binary"`
 }
 
 // headers are the caller's header fields in their order.
@@ -104,6 +107,9 @@ type fetch struct {
 	// repeatable reports whether doing it twice is the same as doing it once, by
 	// the method or by a key.
 	repeatable bool
+
+	// binary reports whether the answer's body is wanted as bytes.
+	binary bool
 }
 
 // newFetch checks the job and returns what to send. The error is a
@@ -117,7 +123,7 @@ func newFetch(opts *Options, job loopbroker.Job) (*fetch, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fetch{url: u, method: strings.ToUpper(in.Method)}
+	f := &fetch{url: u, method: strings.ToUpper(in.Method), binary: in.Binary}
 	if f.method == "" {
 		f.method = http.MethodGet
 	}
@@ -166,7 +172,7 @@ func decodeInput(text string) (input, error) {
 		return in, badRequest(31616, "%v", errHeaderTwice)
 	default:
 		// The decoder's text may quote the input, so it is not passed on.
-		return in, badRequest(0, "the job's JSON is not an object of url, method, headers, body and idempotency_key")
+		return in, badRequest(0, "the job's JSON is not an object of url, method, headers, body, binary and idempotency_key")
 	}
 }
 

@@ -527,7 +527,7 @@ func TestOptions_Validate(t *testing.T) {
 		{
 			name:   "bad type",
 			change: func(o *worker.Options) { o.Handlers = map[string]loopbroker.Handler{"Http,x": takes(0)} },
-			want:   `need job types of 1 to 32 of a-z 0-9 . _ -, got "Http,x"`,
+			want:   `need job types of 1 to 50 of a-z 0-9 . _ -, got "Http,x"`,
 		},
 		{
 			name:   "nil handler",

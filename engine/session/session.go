@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"loopbroker/engine/builtin"
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/storage"
@@ -63,6 +64,7 @@ type Session struct {
 	killFunc  func(cause error)
 	killed    bool
 	functions int // depth of running user-defined functions
+	random    builtin.Random
 	// lastFatal is the error that ended the last request's batch, nil when none did.
 	lastFatal *sqlerr.Error
 }

@@ -337,6 +337,7 @@ var messages = map[int32]message{
 	9002:  {class: 17, state: 2, text: "The transaction log for database '%s' is full due to '%s'."},
 	9003:  {class: 20, text: "The log scan number passed to log scan in database '%s' is not valid: %s"},
 	9806:  {class: 16, text: "The datepart %s is not supported by date function %s."},
+	9807:  {class: 16, text: "The input character string does not follow style %d, either change the input character string or use a different style."},
 	9809:  {class: 16, text: "The style %d is not supported for conversions from %s to %s."},
 	9810:  {class: 16, text: "The datepart %s is not supported by date function %s for data type %s."},
 	9812:  {class: 16, text: "The timezone provided to builtin function %s is invalid."},

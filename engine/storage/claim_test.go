@@ -70,16 +70,18 @@ func TestClaims(t *testing.T) {
 			var left atomic.Int64
 			left.Store(early + late)
 			var wg sync.WaitGroup
-			for n := range claimers {
-				wg.Go(func() { claimAll(f, n, index, &left, claimed[:]) })
-			}
-			for i := range int64(late) {
-				w.insert(row(early+i, ready, ""))
-				if i%10 == 0 {
-					w.commit()
+			var arrivals atomic.Int64
+			arrive := func(tx *storage.Tx) error {
+				i := arrivals.Add(1) - 1
+				if i >= late {
+					return nil
 				}
+				_, err := tx.Insert(t.Context(), f.tab, row(early+i, ready, ""), storage.Forever)
+				return err
 			}
-			w.commit()
+			for n := range claimers {
+				wg.Go(func() { claimAll(f, n, index, arrive, &left, claimed[:]) })
+			}
 			wg.Wait()
 			for i := range claimed {
 				if n := claimed[i].Load(); n != 1 {
@@ -93,7 +95,9 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-func claimAll(f *fixture, n, index int, left *atomic.Int64, claimed []atomic.Int32) {
+// claimAll claims, and lets a new row arrive with each claim that it keeps,
+// until nothing is left.
+func claimAll(f *fixture, n, index int, arrive func(*storage.Tx) error, left *atomic.Int64, claimed []atomic.Int32) {
 	o := f.s.NewOwner(int32(n + 10))
 	defer o.Close()
 	for round := 0; left.Load() > 0; round++ {
@@ -108,9 +112,8 @@ func claimAll(f *fixture, n, index int, left *atomic.Int64, claimed []atomic.Int
 			tx.Rollback()
 			continue
 		}
-		if err := tx.Commit(f.Context()); err != nil {
-			f.Errorf("Commit: %v", err)
-		}
+		f.wantNil(arrive(tx))
+		f.wantNil(tx.Commit(f.Context()))
 		for _, k := range keys {
 			claimed[k].Add(1)
 		}

@@ -100,7 +100,16 @@ func cheapest(circle []*waiter) *waiter {
 	best := circle[0]
 	for _, w := range circle[1:] {
 		p, q := w.set.owner.priority.Load(), best.set.owner.priority.Load()
-		if p < q || p == q && w.cost() < best.cost() {
+		switch {
+		case p != q:
+			if p < q {
+				best = w
+			}
+		case w.cost() != best.cost():
+			if w.cost() < best.cost() {
+				best = w
+			}
+		case w.since.After(best.since):
 			best = w
 		}
 	}

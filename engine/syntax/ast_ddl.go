@@ -129,6 +129,9 @@ type AlterTableAction struct {
 	DropConstraints []Ident
 	IfExists        bool
 	AlterColumn     *ColumnDef
+	// AlterOptions is the WITH (ONLINE = …) of ALTER COLUMN, which changes only
+	// how long locks are held.
+	AlterOptions []IndexOption
 	// SetOption is SET (LOCK_ESCALATION = DISABLE).
 	SetOptions []IndexOption
 	// CheckConstraint is [NO]CHECK CONSTRAINT name|ALL.
@@ -159,8 +162,11 @@ type Drop struct {
 	Kind     string
 	IfExists bool
 	Names    []Name
-	// On is the table of DROP INDEX name ON table, one an entry of Names.
-	On []Name
+	// On is the table of DROP INDEX name ON table, one an entry of Names, and
+	// With the source text of its WITH (…), empty when not written. The options
+	// say how the index is dropped, not what.
+	On   []Name
+	With []string
 }
 
 // Parameter is one parameter of a procedure or function.

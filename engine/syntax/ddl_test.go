@@ -24,7 +24,7 @@ func TestTables(t *testing.T) {
 		{"alter table", "ALTER TABLE t DROP CONSTRAINT IF EXISTS c, COLUMN d, e ALTER TABLE t ALTER COLUMN a nvarchar(5) COLLATE X NOT NULL ALTER TABLE t WITH CHECK CHECK CONSTRAINT ALL ALTER TABLE t NOCHECK CONSTRAINT c ALTER TABLE t SET (LOCK_ESCALATION = DISABLE) ALTER TABLE t DISABLE TRIGGER ALL",
 			`AlterTable{Table:t Action:AlterTableAction{DropColumns:[d e] DropConstraints:[c] IfExists:true}}; AlterTable{Table:t Action:AlterTableAction{AlterColumn:ColumnDef{Name:a Type:DataType{Name:nvarchar Args:[5]} Collation:X Null:false}}}; AlterTable{Table:t Action:AlterTableAction{CheckAll:true WithCheck:true}}; AlterTable{Table:t Action:AlterTableAction{CheckConstraints:[c] NoCheck:true}}; AlterTable{Table:t Action:AlterTableAction{SetOptions:[IndexOption{Name:"LOCK_ESCALATION" Value:"DISABLE"}]}}; AlterTable{Table:t Action:AlterTableAction{TriggersAll:true DisableTrigger:true}}`},
 		{"drop", "DROP TABLE IF EXISTS a, dbo.b DROP PROC c DROP INDEX i ON dbo.t, u.j DROP INDEX IF EXISTS k ON t WITH (ONLINE = ON, MOVE TO fg) DROP SCHEMA s",
-			`Drop{Kind:"TABLE" IfExists:true Names:[a dbo.b]}; Drop{Kind:"PROCEDURE" Names:[c]}; Drop{Kind:"INDEX" Names:[i j] On:[dbo.t u]}; Drop{Kind:"INDEX" IfExists:true Names:[k] On:[t]}; Drop{Kind:"SCHEMA" Names:[s]}`},
+			`Drop{Kind:"TABLE" IfExists:true Names:[a dbo.b]}; Drop{Kind:"PROCEDURE" Names:[c]}; Drop{Kind:"INDEX" Names:[i j] On:[dbo.t u] With:["" ""]}; Drop{Kind:"INDEX" IfExists:true Names:[k] On:[t] With:["(ONLINE = ON, MOVE TO fg)"]}; Drop{Kind:"SCHEMA" Names:[s]}`},
 	})
 }
 

@@ -190,11 +190,15 @@ func (p *parser) dropIndex(s *Drop) Statement {
 			s.Names = append(s.Names, Name{Pos: n.Object.Pos, Object: n.Object})
 			s.On = append(s.On, table)
 		}
+		with := ""
 		if p.kw(wWith) && p.peek(1).kind == tLParen {
 			p.next()
+			start := p.tok.off
 			p.next()
-			p.skipParens() // how to drop, not what
+			p.skipParens()
+			with = p.textFrom(start)
 		}
+		s.With = append(s.With, with)
 		if !p.accept(tComma) {
 			return s
 		}

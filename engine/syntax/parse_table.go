@@ -53,7 +53,7 @@ func (p *parser) tableOptions(options []IndexOption) {
 func (p *parser) fileGroup() Ident {
 	var id Ident
 	if p.isString() || p.kw(wDefault) {
-		id = Ident{Pos: p.pos(), Name: strings.Trim(p.raw(p.tok), "'")}
+		id = Ident{Pos: p.pos(), Name: p.lex.near(p.tok), Quoted: p.isString()}
 		p.next()
 	} else {
 		id = p.ident()
@@ -508,22 +508,21 @@ func (p *parser) alterColumn(a *AlterTableAction) {
 		} else {
 			p.anyWord()
 		}
-		p.alterColumnOptions()
+		p.alterColumnOptions(a)
 		return
 	}
 	c := p.columnDef()
 	if c.Computed != nil || c.Identity != nil || c.Constraints != nil || c.Indexes != nil {
 		p.failAt(p.last)
 	}
-	p.alterColumnOptions()
+	p.alterColumnOptions(a)
 	a.AlterColumn = &c
 }
 
-// alterColumnOptions takes WITH (ONLINE = …), which changes only how long locks
-// are held.
-func (p *parser) alterColumnOptions() {
+// alterColumnOptions takes WITH (ONLINE = …).
+func (p *parser) alterColumnOptions(a *AlterTableAction) {
 	if p.kw(wWith) && p.peek(1).kind == tLParen {
 		p.next()
-		p.indexOptions()
+		a.AlterOptions = p.indexOptions()
 	}
 }

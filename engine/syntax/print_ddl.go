@@ -217,6 +217,7 @@ func (w *printer) alterAction(a AlterTableAction) {
 	case a.AlterColumn != nil:
 		w.put("ALTER COLUMN ")
 		w.column(*a.AlterColumn)
+		w.options(" WITH ", a.AlterOptions)
 	case a.SetOptions != nil:
 		w.options("SET ", a.SetOptions)
 	case a.EnableTrigger:
@@ -246,6 +247,7 @@ func (w *printer) drop(s *Drop) {
 		w.put(n)
 		if i < len(s.On) {
 			w.put(" ON ", s.On[i])
+			w.optional(" WITH ", s.With[i])
 		}
 	}
 }

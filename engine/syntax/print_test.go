@@ -10,10 +10,12 @@ import (
 // formatBatch prints a batch, one statement a line.
 func formatBatch(b *syntax.Batch) string {
 	var out strings.Builder
-	for _, s := range b.Statements {
+	for i, s := range b.Statements {
 		text := syntax.Format(s)
 		out.WriteString(text)
-		if !strings.HasSuffix(text, ";") {
+		// The last statement may be one that is taken up to the end of the batch.
+		_, skipped := s.(*syntax.Unsupported)
+		if !strings.HasSuffix(text, ";") && !(skipped && i == len(b.Statements)-1) {
 			out.WriteByte(';')
 		}
 		out.WriteByte('\n')
@@ -46,17 +48,4 @@ func roundTrip(t testing.TB, text string) {
 	if got, want := dump(second.Statements), dump(first.Statements); got != want {
 		t.Errorf("printed %s\n got %s\nwant %s", printed, got, want)
 	}
-}
-
-func FuzzFormat(f *testing.F) {
-	for _, file := range corpus(f, "accept") {
-		for _, text := range file.batches {
-			f.Add(text)
-		}
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := syntax.Parse(text, quotedOn); err == nil {
-			roundTrip(t, text)
-		}
-	})
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // wellBehaved parses text and fails when the outcome is neither a tree nor an
-// error with a number and a line inside the text.
+// error with a number and a line inside the text, or when the printed tree does
+// not parse to itself.
 func wellBehaved(t testing.TB, text string) {
 	t.Helper()
 	b, err := syntax.Parse(text, quotedOn)
@@ -19,6 +20,7 @@ func wellBehaved(t testing.TB, text string) {
 		if b == nil {
 			t.Fatalf("Parse(%q) gave neither a tree nor an error", text)
 		}
+		roundTrip(t, text)
 		return
 	}
 	var e *sqlerr.Error
@@ -59,8 +61,8 @@ func splitRune(s string) (rune, int) {
 }
 
 // TestMutants truncates, deletes, doubles and swaps the tokens of the corpus.
-// What comes out is a tree or an error, never a panic and never a hang (the
-// test's own deadline is the watch).
+// What comes out is a tree that prints and parses to itself, or an error: never
+// a panic and never a hang (the test's own deadline is the watch).
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	for _, f := range corpus(t, "accept") {

@@ -132,6 +132,7 @@ func (c *cursor) call() (call Call, more bool) {
 	options := c.u16()
 	call.Recompile = options&optionRecompile != 0
 	call.NoMetadata = options&optionNoMetadata != 0
+	const usual = 4 // parameters
 	for c.err == nil && c.left() > 0 {
 		switch c.b[c.pos] {
 		case batchFlag:
@@ -145,6 +146,9 @@ func (c *cursor) call() (call Call, more bool) {
 		if len(call.Params) == maxParams {
 			c.fail(sqlerr.New(8003, maxParams))
 			return call, false
+		}
+		if call.Params == nil {
+			call.Params = make([]Param, 0, usual)
 		}
 		call.Params = append(call.Params, c.param(len(call.Params)+1))
 	}

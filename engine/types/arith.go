@@ -61,14 +61,10 @@ func arithInteger(op Op, a, b Value, k Kind) (Value, error) {
 		if y == 0 {
 			return Null, divideByZero()
 		}
-		if y == -1 { // the smallest number has no counterpart
-			n, ok = -x, x != math.MinInt64
-			if op == OpMod {
-				n, ok = 0, true
-			}
-		} else if op == OpDiv {
-			n = x / y
-		} else {
+		if y == -1 && x == integerRanges[k].low && x < 0 { // its quotient has no place, % fails too
+			return Null, overflow(expression, k)
+		}
+		if n = x / y; op == OpMod {
 			n = x % y
 		}
 	case OpBitAnd:

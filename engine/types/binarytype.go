@@ -18,6 +18,9 @@ func BinaryType(op Op, a, b Type) (Type, error) {
 	case b.Kind == KindNull:
 		b = a
 	}
+	if a.Kind == KindVariant || b.Kind == KindVariant {
+		return Type{}, variantOperands(op, a, b)
+	}
 	if op.isBitwise() {
 		return bitwiseType(op, a, b)
 	}
@@ -95,7 +98,7 @@ func bitwiseType(op Op, a, b Type) (Type, error) {
 func arithmeticType(op Op, a, b Type) (Type, error) {
 	for _, t := range []Type{a, b} {
 		switch k := t.Kind; {
-		case k.IsLOB(), k == KindXML, k == KindVariant, k == KindTable, k == KindCursor:
+		case k.IsLOB(), k == KindXML, k == KindTable, k == KindCursor:
 			return Type{}, invalidOperand(op, t)
 		}
 	}
@@ -109,10 +112,7 @@ func arithmeticType(op Op, a, b Type) (Type, error) {
 	if err := ImplicitlyConvertible(low, high); err != nil {
 		return Type{}, err
 	}
-	switch {
-	case op == OpMod && high.Kind.IsApproximate():
-		return Type{}, incompatible(op, a, b)
-	case high.Kind == KindDecimal:
+	if high.Kind == KindDecimal {
 		return decimalType(op, operandDecimal(a, high), operandDecimal(b, high)), nil
 	}
 	return high, nil
@@ -120,7 +120,13 @@ func arithmeticType(op Op, a, b Type) (Type, error) {
 
 // arithmeticOperands returns the error for kinds that op does not take.
 func arithmeticOperands(op Op, a, b, high, low Type) error {
-	switch k := high.Kind; {
+	k := high.Kind
+	switch {
+	case op == OpMod && (a.Kind.IsApproximate() || b.Kind.IsApproximate()):
+		if a.Kind.IsApproximate() && b.Kind.IsApproximate() {
+			return invalidOperand(op, a)
+		}
+		return incompatible(op, a, b)
 	case k == KindDateTime || k == KindSmallDateTime:
 		switch {
 		case op != OpAdd && op != OpSub:
@@ -131,10 +137,31 @@ func arithmeticOperands(op Op, a, b, high, low Type) error {
 		return nil
 	case k.IsNumeric() && k != KindBit:
 		return nil
-	case k == low.Kind, k.IsChar(), isBytes(k):
+	case k == KindBit, isBytes(k): // with a bit, a text or binary data
+		if op == OpMul || op == OpDiv {
+			return invalidOperand(op, a)
+		}
+		return incompatible(op, a, b)
+	case k == low.Kind, k.IsChar():
 		return invalidOperand(op, high)
-	case k != KindBit && low.Kind.IsNumeric(): // date, time, datetime2, …
+	case low.Kind.IsNumeric(): // date, time, datetime2, …
 		return sqlerr.New(206, a.Kind.operandName(), b.Kind.operandName())
+	}
+	return incompatible(op, a, b)
+}
+
+// variantOperands returns the error for an operand of sql_variant, which no
+// operator takes.
+func variantOperands(op Op, a, b Type) error {
+	if a.Kind == b.Kind && op.isBitwise() {
+		return invalidOperand(op, a)
+	}
+	other := a
+	if a.Kind == KindVariant {
+		other = b
+	}
+	if !op.isBitwise() && op != OpMod && other.Kind.IsNumeric() && other.Kind != KindBit {
+		return sqlerr.New(257, KindVariant.String(), other.Kind.operandName())
 	}
 	return incompatible(op, a, b)
 }

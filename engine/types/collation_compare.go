@@ -40,7 +40,7 @@ func (c *Collation) Compare(a, b string, unicodeData bool) int {
 			continue
 		}
 		p, q := table[x], table[y]
-		if p == 0 || q == 0 || !plainNext(a, i) || !plainNext(b, i) {
+		if p == 0 || q == 0 || !plainNext(a, i, table) || !plainNext(b, i, table) {
 			return c.compareKeys(a, b, unicodeData)
 		}
 		if p != q {
@@ -74,13 +74,13 @@ func (c *Collation) Compare(a, b string, unicodeData bool) int {
 // plainNext reports whether the weight of byte i stands for itself. A blank
 // before a hyphen or a character outside of ASCII needs the whole key: blanks at
 // the end of what has a weight do not count.
-func plainNext(s string, i int) bool {
+func plainNext(s string, i int, table *weights) bool {
 	if s[i] != ' ' {
 		return true
 	}
 	for _, c := range []byte(s[i+1:]) {
 		if c != ' ' {
-			return c < utf8.RuneSelf && c != '-' && c != '\''
+			return c < utf8.RuneSelf && table[c] != 0
 		}
 	}
 	return true

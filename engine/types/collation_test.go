@@ -93,6 +93,11 @@ func TestCollationCompare(t *testing.T) {
 		{"ligature", ci, "ﬁn", "fin", true, 0},
 		{"width", ci, "Ａ", "a", true, 0},
 		{"kana", ci, "ア", "あ", true, 0},
+		{"NUL has no weight", ci, "a\x00", "a", true, 0},
+		{"NUL in a binary collation", bin2, "a\x00", "a", true, -1},
+		{"no supplementary characters at first", ci, "a😀", "a", true, 0},
+		{"supplementary characters", cs, "a😀", "a漢", true, 1},
+		{"a blank before what has no weight", ci, "a \x00", "ab", true, -1},
 		{"small letter first", cs, "a", "A", true, -1},
 		{"capital first in a SQL sort order", sqlCS, "a", "A", false, 1},
 		{"case decides last", cs, "aB", "Ab", true, -1},
@@ -161,6 +166,7 @@ func TestEqualRune(t *testing.T) {
 	}{
 		{ci, 'a', 'A', true}, {cs, 'a', 'A', false}, {ci, '@', '`', false}, {ci, 'e', 'é', false}, {ai, 'E', 'é', true},
 		{ci, 'é', 'É', true}, {ci, '[', '{', false}, {ci, ' ', '\u0301', false},
+		{ci, 'x', '😀', false},
 	} {
 		if got := tc.c.EqualRune(tc.a, tc.b, true); got != tc.want {
 			t.Errorf("%s: EqualRune(%q, %q) = %t, want %t", tc.c.Name, tc.a, tc.b, got, tc.want)

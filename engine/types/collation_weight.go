@@ -168,6 +168,7 @@ func isLowerASCII(c byte) bool { return c >= 'a' && c <= 'z' }
 // rules: a hyphen, an apostrophe or a control.
 func (k *keyBuilder) special(c byte) {
 	switch c {
+	case 0: // has no weight
 	case '-', '\'':
 		p := k.elements + k.blanks + 1
 		w := byte(punctHyphen)
@@ -244,8 +245,11 @@ func (k *keyBuilder) rune(r rune) {
 		k.mark(markDotless)
 		return
 	}
-	if r >= surrogateMin && r <= surrogateMax {
-		k.plainRune(r)
+	if r > 0xFFFF || r == utf8.RuneError || (r >= surrogateMin && r <= surrogateMax) {
+		// The first version knows no supplementary characters: they have no weight.
+		if k.c.version > 0 {
+			k.element(weightOther, false, false, byte(r>>16), byte(r>>8), byte(r))
+		}
 		return
 	}
 	for _, p := range decomposed(r) {

@@ -112,7 +112,7 @@ func TestBinaryTypeAndErrors(t *testing.T) {
 		{types.OpBitAnd, "smallint", "int", "int", 0},
 		{types.OpBitOr, "varbinary(4)", "int", "int", 0},
 		{types.OpBitAnd, "bit", "bit", "bit", 0},
-		{types.OpAdd, "bit", "bit", "", 8117},
+		{types.OpAdd, "bit", "bit", "", 402},
 		{types.OpSub, "varchar(5)", "varchar(5)", "", 8117},
 		{types.OpMul, "datetime", "int", "", 8117},
 		{types.OpAdd, "date", "int", "", 206},
@@ -124,7 +124,14 @@ func TestBinaryTypeAndErrors(t *testing.T) {
 		{types.OpBitAnd, "float", "int", "", 402},
 		{types.OpAdd, "text", "text", "", 402},
 		{types.OpAdd, "uniqueidentifier", "int", "", 206},
-		{types.OpAdd, "sql_variant", "int", "", 8117},
+		{types.OpAdd, "sql_variant", "int", "", 257},
+		{types.OpAdd, "sql_variant", "date", "", 402},
+		{types.OpMod, "float", "real", "", 8117},
+		{types.OpMul, "bit", "bit", "", 8117},
+		{types.OpAdd, "bit", "varchar(5)", "", 402},
+		{types.OpSub, "varbinary(2)", "varbinary(2)", "", 402},
+		{types.OpMul, "varbinary(2)", "varbinary(2)", "", 8117},
+		{types.OpAdd, "varbinary(2)", "real", "", 206},
 	} {
 		t.Run(tc.a+" "+tc.op.String()+" "+tc.b, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +165,7 @@ func TestArith(t *testing.T) {
 		{"bigint multiply overflow", types.OpMul, types.NewBigInt(1 << 40), types.NewBigInt(1 << 40), "", 8115},
 		{"bigint smallest product", types.OpMul, types.NewBigInt(minBig), types.NewBigInt(1), "-9223372036854775808", 0},
 		{"bigint smallest quotient", types.OpDiv, types.NewBigInt(minBig), types.NewBigInt(-1), "", 8115},
-		{"bigint smallest rest", types.OpMod, types.NewBigInt(minBig), types.NewBigInt(-1), "0", 0},
+		{"bigint smallest rest", types.OpMod, types.NewBigInt(minBig), types.NewBigInt(-1), "", 8115},
 		{"int division is cut", types.OpDiv, types.NewInt(-7), types.NewInt(2), "-3", 0},
 		{"rest has the sign of the dividend", types.OpMod, types.NewInt(-7), types.NewInt(2), "-1", 0},
 		{"division by zero", types.OpDiv, types.NewInt(1), types.NewInt(0), "", 8134},

@@ -153,9 +153,9 @@ func badText(v Value, to Kind) error {
 	case KindBit, KindTinyInt, KindSmallInt, KindInt:
 		return sqlerr.New(245, v.kind.String(), v.s, to.String())
 	case KindMoney:
-		return sqlerr.New(235)
+		return sqlerr.WithState(235, 0)
 	case KindSmallMoney:
-		return sqlerr.New(293)
+		return sqlerr.WithState(293, 0)
 	case KindUniqueIdentifier:
 		return sqlerr.New(8169)
 	}

@@ -14,18 +14,18 @@ func hexText(s string) string { return hex.EncodeToString([]byte(s)) }
 func (c *conversion) toBinary(v Value) (Value, error) {
 	switch k := v.kind; {
 	case k.IsBinary(), k == KindUniqueIdentifier:
-		return c.fitBinary(v.s, false)
+		return c.fitBinary(v.s, v.kind)
 	case k.IsChar():
 		return c.textToBinary(v)
 	case k == KindXML:
-		return c.fitBinary(string(EncodeUTF16(v.s)), false)
+		return c.fitBinary(string(EncodeUTF16(v.s)), v.kind)
 	}
-	return c.fitBinary(string(numberBytes(v)), true)
+	return c.fitBinary(string(numberBytes(v)), v.kind)
 }
 
 // fitBinary brings bytes to the length of the target. Numbers are padded and cut
-// on the left, all else on the right.
-func (c *conversion) fitBinary(s string, number bool) (Value, error) {
+// on the left (a decimal is cut on the right), all else on the right.
+func (c *conversion) fitBinary(s string, from Kind) (Value, error) {
 	n := c.to.Length
 	switch {
 	case c.to.Kind == KindRowVersion:
@@ -35,14 +35,14 @@ func (c *conversion) fitBinary(s string, number bool) (Value, error) {
 	}
 	padded := c.to.Kind.isPadded() || c.to.Kind == KindRowVersion
 	switch {
-	case len(s) > n && number:
+	case len(s) > n && from.IsNumeric() && from != KindDecimal:
 		s = s[len(s)-n:]
 	case len(s) > n:
 		if c.purpose == forStore && strings.Trim(s[n:], "\x00") != "" {
 			return Null, &ErrTruncated{Value: Value{kind: c.to.Kind, s: s[:n]}, To: c.to}
 		}
 		s = s[:n]
-	case len(s) < n && padded && number:
+	case len(s) < n && padded && (from.IsNumeric() || from.IsDateTime()):
 		s = strings.Repeat("\x00", n-len(s)) + s
 	case len(s) < n && padded:
 		s += strings.Repeat("\x00", n-len(s))
@@ -71,7 +71,10 @@ func numberBytes(v Value) []byte {
 		}
 		b := []byte{v.prec, v.scale, 0, sign}
 		b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, n), uint64(v.m))
-		return b[:4+decimalBytes(v.prec)-1]
+		for len(b) > 8 && binary.LittleEndian.Uint32(b[len(b)-4:]) == 0 {
+			b = b[:len(b)-4] // as few groups of four bytes as the number needs
+		}
+		return b
 	}
 	return appendTimeBinary(nil, v)
 }
@@ -89,18 +92,18 @@ func (c *conversion) textToBinary(v Value) (Value, error) {
 		if err != nil {
 			return Null, badText(v, c.to.Kind)
 		}
-		return c.fitBinary(string(b), false)
+		return c.fitBinary(string(b), v.kind)
 	}
 	if c.style != 0 {
-		return Null, badStyle(c.style, v.kind, c.to.Kind)
+		return Null, sqlerr.New(9809, c.style, v.kind.String(), c.to.Kind.String())
 	}
 	if v.kind.IsUnicode() {
-		return c.fitBinary(string(EncodeUTF16(v.s)), false)
+		return c.fitBinary(string(EncodeUTF16(v.s)), v.kind)
 	}
 	if isASCII(v.s) {
-		return c.fitBinary(v.s, false)
+		return c.fitBinary(v.s, v.kind)
 	}
-	return c.fitBinary(string(EncodeVarChar(v.s)), false)
+	return c.fitBinary(string(EncodeVarChar(v.s)), v.kind)
 }
 
 // guidWire maps the place of a byte in the text of a uniqueidentifier to its

@@ -96,11 +96,11 @@ func (c *conversion) floatToInteger(v Value) (Value, error) {
 		return Null, overflow(expression, KindBigInt)
 	}
 	state := uint8(c.to.Kind - KindTinyInt + 1)
-	return Null, sqlerr.WithState(232, state, c.to.Kind.String(), strconv.FormatFloat(v.Float(), 'f', 6, 64))
+	return Null, sqlerr.WithState(232, state, c.to.Kind.String(), fixedFloat(v.Float()))
 }
 
 func (c *conversion) textToInteger(v Value) (Value, error) {
-	s := trimBlanks(v.s)
+	s := strings.Trim(v.s, " ")
 	if c.to.Kind == KindBit {
 		switch {
 		case strings.EqualFold(s, "true"):
@@ -130,13 +130,13 @@ func (c *conversion) textToInteger(v Value) (Value, error) {
 	return Null, overflow(expression, KindBigInt)
 }
 
-// scanInteger reads [sign]digits without blanks around it. Nothing at all, and a
-// sign alone, are zero, as in SQL Server.
+// scanInteger reads [sign][blanks]digits. Nothing at all, and a sign alone, are
+// zero, as in SQL Server.
 func scanInteger(s string) (int64, scanStatus) {
 	negative := false
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		negative = s[0] == '-'
-		s = s[1:]
+		s = strings.TrimLeft(s[1:], " ")
 	}
 	var n uint64
 	status := scanOK
@@ -203,7 +203,7 @@ func (c *conversion) textToDecimal(v Value) (Value, error) {
 // scale, a zero, the sign, then the magnitude with the lowest byte first.
 func (c *conversion) binaryToDecimal(v Value) (Value, error) {
 	b := v.s
-	if len(b) < 5 || len(b) > 20 || b[0] < 1 || b[0] > MaxPrecision || b[1] > b[0] || b[3] > 1 {
+	if len(b) < 8 || len(b) > 20 || b[0] < 1 || b[0] > MaxPrecision || b[1] > b[0] || b[3] > 1 {
 		return Null, sqlerr.New(8114, v.kind.String(), "numeric")
 	}
 	var w [16]byte
@@ -347,7 +347,7 @@ func (c *conversion) float(f float64, from Kind) (Value, error) {
 	}
 	if math.IsInf(float64(float32(f)), 0) {
 		if from == KindFloat {
-			return Null, sqlerr.New(232, "real", strconv.FormatFloat(f, 'f', 6, 64))
+			return Null, sqlerr.New(232, "real", fixedFloat(f))
 		}
 		return Null, overflow(expression, KindReal)
 	}

@@ -2,6 +2,7 @@ package types_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -16,6 +17,10 @@ func vc(s string) types.Value { return types.NewVarChar(s) }
 func TestConvert(t *testing.T) {
 	t.Parallel()
 	big := types.NewBigInt
+	widened, err := types.Convert(dec(t, "12.5"), types.Decimal(12, 3), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name  string
 		v     types.Value
@@ -26,6 +31,7 @@ func TestConvert(t *testing.T) {
 		{"text to int", vc(" -12 "), "int", 0, "-12"},
 		{"nothing is zero", vc(""), "int", 0, "0"},
 		{"sign alone is zero", vc("-"), "int", 0, "0"},
+		{"sign and blanks", vc("+ 7"), "int", 0, "7"},
 		{"text to bit", vc("TRUE"), "bit", 0, "1"},
 		{"number to bit", types.NewFloat(0.1), "bit", 0, "1"},
 		{"decimal is cut to int", dec(t, "-10.6496"), "int", 0, "-10"},
@@ -51,6 +57,13 @@ func TestConvert(t *testing.T) {
 		{"float to text", types.NewFloat(1234567.891), "varchar(30)", 0, "1.23457e+006"},
 		{"small float to text", types.NewFloat(0.00001), "varchar(30)", 0, "1e-005"},
 		{"float of six digits", types.NewFloat(123456.7), "varchar(30)", 0, "123457"},
+		{"float is rounded twice", types.NewFloat(1.234575), "varchar(30)", 0, "1.23458"},
+		{"float of nines", types.NewFloat(9999999), "varchar(30)", 0, "1e+007"},
+		{"negative zero", types.NewFloat(math.Copysign(0, -1)), "varchar(30)", 0, "-0"},
+		{"unknown float style", types.NewFloat(1.5), "varchar(30)", 77, "1.5"},
+		{"unknown money style", types.NewMoney(15000), "varchar(30)", 77, "1.50"},
+		{"hexadecimal in whole bytes", types.NewVarBinary([]byte{10, 11}), "varchar(3)", 1, "0x"},
+		{"wide decimal in few bytes", widened, "varbinary(20)", 0, "0x0c030001d4300000"},
 		{"float style 1", types.NewFloat(1234567.891), "varchar(30)", 1, "1.2345679e+006"},
 		{"float style 2", types.NewFloat(0.1), "varchar(30)", 2, "1.000000000000000e-001"},
 		{"float style 3", types.NewFloat(0.1), "varchar(30)", 3, "1.0000000000000001e-001"},
@@ -137,6 +150,8 @@ func TestConvertErrors(t *testing.T) {
 		{dec(t, "2147483648"), "int", 8115, "Arithmetic overflow error converting expression to data type int."},
 		{types.NewFloat(12345.12), "tinyint", 232, "Arithmetic overflow error for type tinyint, value = 12345.120000."},
 		{types.NewFloat(3e9), "int", 232, "Arithmetic overflow error for type int, value = 3000000000.000000."},
+		{types.NewFloat(1e30), "int", 232, "Arithmetic overflow error for type int, value = 1000000000000000000000000000000.000000."},
+		{vc("\t1"), "int", 245, ""},
 		{types.NewFloat(1e300), "real", 232, ""},
 		{types.NewInt(1000), "decimal(3,0)", 8115, "Arithmetic overflow error converting int to data type numeric."},
 		{dec(t, "1000"), "decimal(3,0)", 8115, "Arithmetic overflow error converting numeric to data type numeric."},
@@ -167,6 +182,10 @@ func TestConvertErrors(t *testing.T) {
 	}
 	_, err := types.Convert(vc("zz"), types.VarBinary(8), 2)
 	wantNumber(t, err, 8114)
+	_, err = types.Convert(vc("zz"), types.VarBinary(8), 3)
+	wantNumber(t, err, 9809)
+	_, err = types.Convert(types.NewVarBinary([]byte("zz")), types.VarChar(8), 3)
+	wantNumber(t, err, 9809)
 }
 
 // The documented chart: some of its cells, both ways.
@@ -208,6 +227,10 @@ func TestConversionChart(t *testing.T) {
 		if got := number32(types.ExplicitlyConvertible(from, to)); got != tc.explicit {
 			t.Errorf("explicitly from %s to %s: Msg %d, want %d", tc.from, tc.to, got, tc.explicit)
 		}
+	}
+	err := types.ImplicitlyConvertible(types.NVarChar(types.Max), types.VarBinary(types.Max))
+	if want := "data type nvarchar(max) to varbinary(max) is not allowed"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error = %v, want one about %s", err, want)
 	}
 	if err := types.ImplicitlyConvertible(types.TypeNull, types.TypeDate); err != nil {
 		t.Errorf("NULL to date: %v", err)

@@ -146,47 +146,6 @@ func formatMoney(units int64, style int) string {
 	return s
 }
 
-// formatFloat writes a float or real in one of CONVERT's styles: 0 up to six
-// digits, 1 eight digits, 2 sixteen digits, 3 seventeen digits; 126 sixteen, for
-// real eight.
-func formatFloat(v Value, style int) string {
-	digits, plain := 6, false
-	switch {
-	case style == 1, style == 126 && v.kind == KindReal:
-		digits = 8
-	case style == 2, style == 126:
-		digits = 16
-	case style == 3:
-		digits = floatDigits
-	default:
-		plain = true
-	}
-	sign, mantissa, exp := roundedDigits(v.Float(), digits)
-	if plain {
-		mantissa = strings.TrimRight(mantissa[1:], "0")
-		mantissa = string(roundedFirst(v.Float(), digits)) + mantissa
-		if exp >= -4 && exp < digits {
-			return sign + placePoint(mantissa, exp)
-		}
-	}
-	s := sign + mantissa[:1]
-	if len(mantissa) > 1 {
-		s += "." + mantissa[1:]
-	}
-	esign := "+"
-	if exp < 0 {
-		esign, exp = "-", -exp
-	}
-	return s + "e" + esign + string(appendDigits(nil, exp, 3))
-}
-
-func trimFraction(s string) string {
-	if !strings.Contains(s, ".") {
-		return s
-	}
-	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
-}
-
 // String returns v as text, for messages and tests: numbers and texts as
 // CONVERT(nvarchar, …) shows them, dates in style 121, binary data in
 // hexadecimal, NULL as "NULL".

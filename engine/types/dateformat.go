@@ -67,8 +67,8 @@ var layouts = map[int]layout{
 	14: "|H:m:sFo", 114: "|H:m:sFo",
 	20: "Y-M-D | H:m:so", 120: "Y-M-D | H:m:so",
 	21: "Y-M-D | H:m:sfo", 121: "Y-M-D | H:m:sfo", 25: "Y-M-D | H:m:sfo",
-	22:  "M/D/y | h:m:s Po",
-	23:  "Y-M-D",
+	22: "M/D/y | h:m:s Po",
+	23: "Y-M-D",
 	// Not documented, but there.
 	26: "Y-D-M | H:m:sfo", 27: "M-D-Y | H:m:sfo", 28: "M-Y-D | H:m:sfo", 29: "D-M-Y | H:m:sfo", 30: "D-Y-M | H:m:sfo",
 	31: "Y-D-M", 32: "M-D-Y", 33: "M-Y-D", 34: "D-M-Y", 35: "D-Y-M",

@@ -101,15 +101,24 @@ func ImplicitlyConvertible(from, to Type) error {
 		return nil
 	}
 	if from.Length == Max && to.Kind == KindVariant {
-		return sqlerr.New(206, from.String(), to.Kind.String())
+		return sqlerr.New(206, from.clashName(), to.clashName())
 	}
 	switch allowedConversion(from.Kind, to.Kind) {
 	case implicitToo:
 		return nil
 	case withCast:
-		return sqlerr.New(257, from.Kind.String(), to.Kind.String())
+		return sqlerr.New(257, from.clashName(), to.clashName())
 	}
-	return sqlerr.New(206, from.Kind.String(), to.Kind.String())
+	return sqlerr.New(206, from.clashName(), to.clashName())
+}
+
+// clashName is the name of a type in the errors 206, 257 and 529: without its
+// length, but for (max).
+func (t Type) clashName() string {
+	if t.Length == Max {
+		return t.Kind.String() + "(max)"
+	}
+	return t.Kind.String()
 }
 
 // ExplicitlyConvertible returns nil if CAST and CONVERT convert type from to type
@@ -118,5 +127,5 @@ func ExplicitlyConvertible(from, to Type) error {
 	if from.Kind == KindNull || allowedConversion(from.Kind, to.Kind) != notAllowed && (from.Length != Max || to.Kind != KindVariant) {
 		return nil
 	}
-	return sqlerr.New(529, from.Kind.String(), to.Kind.String())
+	return sqlerr.New(529, from.clashName(), to.clashName())
 }
