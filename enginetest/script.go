@@ -85,7 +85,7 @@ func Run(ctx context.Context, conn *sql.Conn, text string) string {
 	for active := true; active; {
 		switch m := msgs.Message(ctx).(type) {
 		case sqlexp.MsgNotice:
-			fmt.Fprintln(&sb, m.Message)
+			fmt.Fprintln(&sb, noticeText(m.Message))
 		case sqlexp.MsgError:
 			writeError(&sb, m.Error)
 		case sqlexp.MsgRowsAffected:
@@ -102,6 +102,14 @@ func Run(ctx context.Context, conn *sql.Conn, text string) string {
 		writeError(&sb, err)
 	}
 	return sb.String()
+}
+
+// noticeText is the text of a message without the driver's own words.
+func noticeText(m fmt.Stringer) string {
+	if e, ok := m.(mssql.Error); ok {
+		return e.Message
+	}
+	return m.String()
 }
 
 // writeError writes an error as the server's messages are written.

@@ -18,7 +18,9 @@ func (c *compiler) join(n *plan.Join) node {
 	j := &joinNode{kind: n.Kind, l: c.rel(n.L), r: c.rel(n.R), on: c.conds(n.On), left: n.Left, right: n.Right}
 	againSpools(n.R, &j.again)
 	if n.Kind == plan.JoinFull {
-		return &fullNode{joinNode: *j, spool: j.r.(*spoolNode)}
+		spool := j.r.(*spoolNode)
+		spool.full = true
+		return &fullNode{joinNode: *j, spool: spool}
 	}
 	return j
 }
@@ -130,6 +132,7 @@ type spoolNode struct {
 	x            node
 	build, probe []evalFunc
 	keys         []types.Type
+	full         bool // keeps frames without a key too
 }
 
 // kept are the frames of a spool in a run.
@@ -154,10 +157,12 @@ func (n *spoolNode) fill(r *run) (*kept, error) {
 	err := n.x.run(r, func() error {
 		if k.byKey != nil {
 			key, ok, err := n.key(r, nil, n.build)
-			if err != nil || !ok {
+			if err != nil || (!ok && !n.full) {
 				return err
 			}
-			k.byKey[string(key)] = append(k.byKey[string(key)], int32(len(k.frames)))
+			if ok {
+				k.byKey[string(key)] = append(k.byKey[string(key)], int32(len(k.frames)))
+			}
 		}
 		k.frames = append(k.frames, n.capture(r))
 		return r.tick()

@@ -72,11 +72,10 @@ func TestSelect(t *testing.T) {
 		{name: "assign none", sql: "DECLARE @n int = 7; SELECT @n = id FROM person WHERE id = 99; SELECT @n", want: []string{"7"}},
 		{name: "assign each row", sql: "DECLARE @s nvarchar(100) = N''; SELECT @s += name FROM person ORDER BY id; SELECT @s", want: []string{"annbobciddoteve"}},
 		{name: "case", sql: "SELECT CASE WHEN age > 40 THEN 'old' WHEN age IS NULL THEN '?' ELSE 'young' END FROM person ORDER BY id", want: []string{"young", "young", "old", "?", "old"}},
-		{name: "lazy case", sql: "SELECT CASE 1 WHEN 1 THEN 5 ELSE 1 / 0 END, IIF(1 = 2, 1 / 0, 3), CHOOSE(2, 1 / 0, 'x'), COALESCE(NULL, 4, 1 / 0), NULLIF(1, 1), ISNULL(NULL, 9)", want: []string{"5|3|x|4|NULL|9"}},
+		{name: "lazy case", sql: "SELECT CASE 1 WHEN 1 THEN 5 ELSE 1 / 0 END, IIF(1 = 2, 1 / 0, 3), CHOOSE(2, 1 / 0, 8), COALESCE(NULL, 4, 1 / 0), NULLIF(1, 1), ISNULL(NULL, 9)", want: []string{"5|3|8|4|NULL|9"}},
 		{name: "convert", sql: "SELECT CAST('12' AS int) + 1, CONVERT(varchar(10), 5), TRY_CAST('x' AS int)", want: []string{"13|5|NULL"}},
 		{name: "values", sql: "SELECT a, b FROM (VALUES (1, 'x'), (2, NULL)) AS v (a, b) ORDER BY a DESC", want: []string{"2|NULL", "1|x"}},
 		{name: "decimal", sql: "SELECT pay * 2 FROM person WHERE pay > 7.2 ORDER BY pay", want: []string{"14.50", "16.00", "21.00"}},
-		{name: "user function", sql: "CREATE FUNCTION dbo.twice (@n int) RETURNS int AS BEGIN RETURN 2 * @n END", want: nil},
 	})
 }
 

@@ -338,7 +338,8 @@ func (f *fromPlan) repeatedly(it *fromItem, conds []Expr, placed sources) Rel {
 			return f.leaf(it, conds, nil)
 		}
 	}
-	if len(it.deps) > 0 {
+	_, work := it.rel.(*WorkTable)
+	if len(it.deps) > 0 || (work && len(placed) == 0) {
 		return f.leaf(it, conds, nil)
 	}
 	var local, joint []Expr
@@ -365,7 +366,7 @@ func (f *fromPlan) repeatedly(it *fromItem, conds []Expr, placed sources) Rel {
 	if len(placed) == 0 && f.readsOutside(it) {
 		return f.leaf(it, conds, nil)
 	}
-	sp.Again = f.readsOutside(it)
+	sp.Again = work || f.readsOutside(it)
 	sub := &fromPlan{planner: f.planner, all: f.all, conds: f.conds}
 	sp.X = sub.leaf(it, local, nil)
 	sp.Sources = sorted(it.own)

@@ -32,15 +32,20 @@ func (x *Session) inStatement(f *frame, a access, work func() error) error {
 	if len(a.tables) > 0 || a.writes {
 		x.openImplicit()
 	}
+	// A statement outside a transaction has one of its own; a statement of a
+	// function that it calls takes part in it.
+	own := x.txn.count == 0 && !x.txn.auto
+	if own {
+		x.txn.auto = true
+		defer func() { x.txn.auto = false }()
+	}
 	if err := x.touch(a.tables); err != nil {
+		if own && x.txn.tx != nil {
+			x.txn.rollbackOwn()
+		}
 		return err
 	}
 	x.statement = x.srv.now().UTC()
-	own := x.txn.tx == nil || x.txn.count == 0 && x.txn.within == 0
-	nestedOwn := x.txn.tx != nil && x.txn.count == 0
-	if nestedOwn {
-		own = false // a function or a default within a statement of its own transaction
-	}
 	var mark storage.Mark
 	marked := a.writes && !own
 	if marked {

@@ -26,6 +26,8 @@ type transaction struct {
 	// within counts the statements that see the autocommit transaction as
 	// theirs: triggers and INSERT … EXEC.
 	within int
+	// auto is set while a statement runs in a transaction of its own.
+	auto bool
 }
 
 type savepoint struct {
@@ -109,7 +111,7 @@ func (t *transaction) end(x *Session) error {
 	return err
 }
 
-func (t *transaction) clear() { *t = transaction{within: t.within} }
+func (t *transaction) clear() { *t = transaction{within: t.within, auto: t.auto} }
 
 // rollback is ROLLBACK TRANSACTION of the whole transaction. Without one it
 // does nothing.

@@ -74,6 +74,7 @@ var messages = map[int32]message{
 	234:   {class: 16, state: 2, text: "There is insufficient result space to convert a money value to %s."},
 	235:   {class: 16, text: "Cannot convert a char value to money. The char value has incorrect syntax."},
 	236:   {class: 16, text: "The conversion from char data type to money resulted in a money overflow error."},
+	237:   {class: 16, text: "There is insufficient result space to convert a money value to %s."},
 	239:   {class: 16, text: "Duplicate common table expression name '%s' was specified."},
 	240:   {class: 16, text: "Types don't match between the anchor and the recursive part in column \"%s\" of recursive query \"%s\"."},
 	241:   {class: 16, text: "Conversion failed when converting date and/or time from character string."},

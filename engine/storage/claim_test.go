@@ -56,7 +56,7 @@ func TestClaims(t *testing.T) {
 	for name, index := range map[string]int{"clustered": 0, "filtered": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const claimers, early, late = 32, 1500, 500
+			const claimers, early, late = 32, 600, 200
 			f := newFixture(t, queue())
 			w := f.session(1)
 			for i := range int64(early) {

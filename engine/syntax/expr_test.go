@@ -146,6 +146,27 @@ func TestExpressionsRefused(t *testing.T) {
 	}
 }
 
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{"", "[]"},
+		{"@a int", `[Parameter{Name:"@a" Type:DataType{Name:int}}]`},
+		{"@a int = 1, @b nvarchar(max) OUTPUT", `[Parameter{Name:"@a" Type:DataType{Name:int} Default:1} Parameter{Name:"@b" Type:DataType{Name:nvarchar Max:true} Output:true}]`},
+	} {
+		got, err := syntax.ParseParameters(tt.text, quotedOn)
+		if err != nil {
+			t.Errorf("ParseParameters(%q): %v", tt.text, err)
+		} else if dump(got) != tt.want {
+			t.Errorf("ParseParameters(%q)\n got %s\nwant %s", tt.text, dump(got), tt.want)
+		}
+	}
+	for _, bad := range []string{"a int", "@a", "@a int,", "@a int @b int"} {
+		if got, err := syntax.ParseParameters(bad, quotedOn); err == nil {
+			t.Errorf("ParseParameters(%q) = %s, want an error", bad, dump(got))
+		}
+	}
+}
+
 func TestDataTypes(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{

@@ -152,21 +152,14 @@ func (p *parser) operator(left Expr, floor int) Expr {
 	}
 	p.next()
 	// Operators of one level associate to the left.
-	return &Binary{Pos: pos, Op: op, L: left, R: p.right(prec + 1)}
-}
-
-// right takes the right side of an operator and leaves the height of the
-// taller side in p.height.
-func (p *parser) right(floor int) Expr {
-	x := p.binary(floor)
-	return x
+	return &Binary{Pos: pos, Op: op, L: left, R: p.binary(prec + 1)}
 }
 
 func (p *parser) logical(left Expr, op BinaryOp, prec int) Expr {
 	p.mustBeCondition(left)
 	b := &Binary{Pos: p.pos(), Op: op, L: left}
 	p.next()
-	b.R = p.right(prec + 1)
+	b.R = p.binary(prec + 1)
 	p.mustBeCondition(b.R)
 	return b
 }
@@ -193,7 +186,7 @@ func (p *parser) comparison(left Expr, op BinaryOp, pos Pos) Expr {
 		q.Query = p.subquery()
 		return q
 	}
-	return &Binary{Pos: pos, Op: op, L: left, R: p.right(precAdd)}
+	return &Binary{Pos: pos, Op: op, L: left, R: p.binary(precAdd)}
 }
 
 // predicate takes IS, IN, LIKE and BETWEEN, or returns nil.
@@ -217,22 +210,22 @@ func (p *parser) predicate(left Expr, pos Pos) Expr {
 		return p.inPredicate(left, pos, not)
 	case wLike:
 		p.next()
-		l := &Like{Pos: pos, X: left, Not: not, Pattern: p.right(precAdd)}
+		l := &Like{Pos: pos, X: left, Not: not, Pattern: p.binary(precAdd)}
 		switch {
 		case p.acceptKw(wEscape):
-			l.Escape = p.right(precAdd)
+			l.Escape = p.binary(precAdd)
 		case p.is(tLBrace) && p.peek(1).word == wEscape: // {escape 'x'}
 			p.next()
 			p.next()
-			l.Escape = p.right(precAdd)
+			l.Escape = p.binary(precAdd)
 			p.expect(tRBrace)
 		}
 		return l
 	case wBetween:
 		p.next()
-		b := &Between{Pos: pos, X: left, Not: not, Low: p.right(precAdd)}
+		b := &Between{Pos: pos, X: left, Not: not, Low: p.binary(precAdd)}
 		p.expectKw(wAnd)
-		b.High = p.right(precAdd)
+		b.High = p.binary(precAdd)
 		return b
 	}
 	return nil
@@ -245,7 +238,7 @@ func (p *parser) isPredicate(left Expr, pos Pos) Expr {
 	}
 	p.expectKw(wDistinct)
 	p.expectKw(wFrom)
-	return &IsDistinct{Pos: pos, L: left, R: p.right(precAdd), Not: not}
+	return &IsDistinct{Pos: pos, L: left, R: p.binary(precAdd), Not: not}
 }
 
 func (p *parser) inPredicate(left Expr, pos Pos, not bool) Expr {
@@ -314,8 +307,6 @@ func (p *parser) postfix(x Expr) Expr {
 		case p.is(tDot) && canHaveMethod(x):
 			p.next()
 			x = p.method(x)
-		case p.is(tDot) && startsWithLiteral(x):
-			p.fail()
 		default:
 			return x
 		}
@@ -323,12 +314,6 @@ func (p *parser) postfix(x Expr) Expr {
 			p.failWith(p.tok, 191)
 		}
 	}
-}
-
-// startsWithLiteral never holds a dot in T-SQL.
-func startsWithLiteral(x Expr) bool {
-	_, ok := x.(*Literal)
-	return ok
 }
 
 // canHaveMethod reports whether .name(…) may follow x directly.

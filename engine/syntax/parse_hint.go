@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // tableHints are the hints of a table.
 var tableHints = map[string]bool{
@@ -48,7 +51,7 @@ func (p *parser) hints() []Hint {
 	p.expect(tLParen)
 	var list []Hint
 	for {
-		list = append(list, p.hint()...)
+		list = append(list, p.hint())
 		// A comma between hints is customary but not required.
 		if !p.accept(tComma) && !p.isHint(p.tok) {
 			break
@@ -59,7 +62,7 @@ func (p *parser) hints() []Hint {
 }
 
 // hint takes one hint; INDEX with several indexes gives one Hint.
-func (p *parser) hint() []Hint {
+func (p *parser) hint() Hint {
 	t := p.tok
 	h := Hint{Pos: t.pos()}
 	if t.kind != tWord {
@@ -97,7 +100,7 @@ func (p *parser) hint() []Hint {
 		p.expect(tEq)
 		h.Args = []Ident{p.indexName()}
 	}
-	return []Hint{h}
+	return h
 }
 
 // indexName takes the name or the number of an index.
@@ -149,7 +152,7 @@ func (p *parser) queryHint() QueryHint {
 	if second[0] != "" {
 		w := p.tok
 		s := p.anyWord()
-		if !contains(second, s) {
+		if !slices.Contains(second, s) {
 			p.failAt(w)
 		}
 		h.Name += " " + s
@@ -211,13 +214,4 @@ func (p *parser) optimizeFor() []Expr {
 	}
 	p.expect(tRParen)
 	return args
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -315,7 +315,7 @@ func TestTokens(t *testing.T) {
 		want string
 	}{
 		{"ERROR", tds.AppendMessage(nil, tds.Message{Number: 8134, State: 1, Class: 16, Text: "ab", Server: "s", Procedure: "", Line: 3}),
-			"AA 1600 C61F0000 01 10 0200 6100 6200 01 7300 00 03000000"},
+			"AA 1400 C61F0000 01 10 0200 6100 6200 01 7300 00 03000000"},
 		{"INFO", tds.AppendMessage(nil, tds.Message{Number: 1, State: 2, Class: 10, Text: "", Line: 1}),
 			"AB 0E00 01000000 02 0A 0000 00 00 01000000"},
 		{"RETURNSTATUS", tds.AppendReturnStatus(nil, -6), "79 FAFFFFFF"},

@@ -404,7 +404,7 @@ func Neg(v Value, result Type) (Value, error) {
 	case k == KindReal:
 		return NewReal(-v.Float()), nil
 	}
-	return Null, sqlerr.New(8117, v.kind.operandName(), "minus")
+	return Null, sqlerr.New(8117, v.kind.valueName(), "minus")
 }
 
 // BitNot returns ~v in the type that UnaryType gave.
@@ -419,5 +419,5 @@ func BitNot(v Value, result Type) (Value, error) {
 	case v.kind.IsInteger():
 		return Value{kind: result.Kind, n: ^v.n}, nil
 	}
-	return Null, sqlerr.New(8117, v.kind.operandName(), "'~'")
+	return Null, sqlerr.New(8117, v.kind.valueName(), "'~'")
 }

@@ -132,7 +132,7 @@ func BenchmarkRow(b *testing.B) {
 }
 
 // The hot paths do not allocate.
-func TestAllocations(t *testing.T) {
+func TestAllocations(t *testing.T) { //nolint:paralleltest // AllocsPerRun forbids it
 	x, y := dec(t, "12345.6789"), dec(t, "-987.65")
 	buf := make([]byte, 0, 100)
 	for name, f := range map[string]func(){

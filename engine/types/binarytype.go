@@ -18,11 +18,11 @@ func BinaryType(op Op, a, b Type) (Type, error) {
 	case b.Kind == KindNull:
 		b = a
 	}
-	if a.Kind == KindVariant || b.Kind == KindVariant {
-		return Type{}, variantOperands(op, a, b)
-	}
 	if op.isBitwise() {
 		return bitwiseType(op, a, b)
+	}
+	if a.Kind == KindVariant || b.Kind == KindVariant {
+		return Type{}, variantOperands(op, a, b)
 	}
 	if op == OpAdd && isConcatenation(a, b) {
 		return concatenationType(a, b)
@@ -66,16 +66,23 @@ func concatenationType(a, b Type) (Type, error) {
 }
 
 func incompatible(op Op, a, b Type) error {
-	return sqlerr.New(402, a.Kind.operandName(), b.Kind.operandName(), op.String())
+	return sqlerr.New(402, a.operandName(), b.operandName(), op.String())
 }
 
 func invalidOperand(op Op, t Type) error {
-	return sqlerr.New(8117, t.Kind.operandName(), op.String())
+	return sqlerr.New(8117, t.operandName(), op.String())
 }
 
-// operandName is the name of a kind in errors about operators.
-func (k Kind) operandName() string { return k.valueName() }
+// operandName is the name of a type in errors about operators.
+func (t Type) operandName() string {
+	if t.Kind == KindDecimal {
+		return t.Kind.valueName()
+	}
+	return t.clashName()
+}
 
+// bitwiseType needs an integer on one side; the other one may also be a text or
+// binary data, which are converted to it.
 func bitwiseType(op Op, a, b Type) (Type, error) {
 	switch {
 	case a.Kind.IsInteger() && b.Kind.IsInteger():
@@ -83,16 +90,19 @@ func bitwiseType(op Op, a, b Type) (Type, error) {
 			return Type{Kind: b.Kind}, nil
 		}
 		return Type{Kind: a.Kind}, nil
-	case a.Kind.IsInteger() && isBytes(b.Kind):
+	case a.Kind.IsInteger() && isBits(b.Kind):
 		return Type{Kind: a.Kind}, nil
-	case isBytes(a.Kind) && b.Kind.IsInteger():
+	case b.Kind.IsInteger() && isBits(a.Kind):
 		return Type{Kind: b.Kind}, nil
-	case a.Kind.IsInteger() && b.Kind.IsChar() && !b.Kind.IsLOB():
-		return Type{Kind: a.Kind}, nil
-	case a.Kind.IsChar() && b.Kind.IsInteger() && !a.Kind.IsLOB():
-		return Type{Kind: b.Kind}, nil
+	case !isBits(a.Kind) && !isBits(b.Kind):
+		return Type{}, invalidOperand(op, a)
 	}
 	return Type{}, incompatible(op, a, b)
+}
+
+// isBits reports whether k may stand beside an integer in & | and ^.
+func isBits(k Kind) bool {
+	return k.IsInteger() || isBytes(k) || (k.IsChar() && !k.IsLOB())
 }
 
 func arithmeticType(op Op, a, b Type) (Type, error) {
@@ -145,7 +155,7 @@ func arithmeticOperands(op Op, a, b, high, low Type) error {
 	case k == low.Kind, k.IsChar():
 		return invalidOperand(op, high)
 	case low.Kind.IsNumeric(): // date, time, datetime2, …
-		return sqlerr.New(206, a.Kind.operandName(), b.Kind.operandName())
+		return sqlerr.New(206, a.operandName(), b.operandName())
 	}
 	return incompatible(op, a, b)
 }
@@ -153,15 +163,12 @@ func arithmeticOperands(op Op, a, b, high, low Type) error {
 // variantOperands returns the error for an operand of sql_variant, which no
 // operator takes.
 func variantOperands(op Op, a, b Type) error {
-	if a.Kind == b.Kind && op.isBitwise() {
-		return invalidOperand(op, a)
-	}
 	other := a
 	if a.Kind == KindVariant {
 		other = b
 	}
-	if !op.isBitwise() && op != OpMod && other.Kind.IsNumeric() && other.Kind != KindBit {
-		return sqlerr.New(257, KindVariant.String(), other.Kind.operandName())
+	if op != OpMod && other.Kind.IsNumeric() && other.Kind != KindBit {
+		return sqlerr.New(257, KindVariant.String(), other.operandName())
 	}
 	return incompatible(op, a, b)
 }
@@ -212,7 +219,7 @@ func UnaryType(t Type, bitNot bool) (Type, error) {
 		case t.Kind.IsInteger():
 			return t, nil
 		}
-		return Type{}, sqlerr.New(8117, t.Kind.operandName(), "'~'")
+		return Type{}, sqlerr.New(8117, t.operandName(), "'~'")
 	}
 	switch {
 	case t.Kind == KindNull:
@@ -222,5 +229,5 @@ func UnaryType(t Type, bitNot bool) (Type, error) {
 	case t.Kind.IsNumeric() && t.Kind != KindBit:
 		return t, nil
 	}
-	return Type{}, sqlerr.New(8117, t.Kind.operandName(), "minus")
+	return Type{}, sqlerr.New(8117, t.operandName(), "minus")
 }

@@ -21,13 +21,17 @@ var cp1252Back = func() map[rune]byte {
 	return m
 }()
 
-// varCharByte returns the byte of a character in code page 1252.
+// varCharByte returns the byte of a character in code page 1252, or of the
+// character that Windows takes in its place ("best fit").
 func varCharByte(r rune) (byte, bool) {
 	if r < 0x80 || (r >= 0xA0 && r <= 0xFF) {
 		return byte(r), true
 	}
-	b, ok := cp1252Back[r]
-	return b, ok
+	if b, ok := cp1252Back[r]; ok {
+		return b, true
+	}
+	b := bestFit(r)
+	return b, b != 0
 }
 
 // varCharRune returns the character of a byte of code page 1252.
@@ -40,7 +44,8 @@ func varCharRune(b byte) rune {
 
 // EncodeVarChar returns s in code page 1252, the form of char and varchar data
 // on the wire and in conversions to binary. A character outside of the code
-// page becomes a question mark for each UTF-16 code unit.
+// page becomes the one that Windows takes in its place, such as A for Ā, or a
+// question mark for each UTF-16 code unit.
 func EncodeVarChar(s string) []byte { return AppendVarChar(make([]byte, 0, len(s)), s) }
 
 // AppendVarChar appends what EncodeVarChar returns.
@@ -87,7 +92,7 @@ func decodeVarCharFrom(b []byte, ascii int) string {
 func toVarChar(s string) string {
 	for i := 0; i < len(s); {
 		r, size := decodeRune(s[i:])
-		if _, ok := varCharByte(r); !ok {
+		if b, ok := varCharByte(r); !ok || varCharRune(b) != r {
 			return DecodeVarChar(EncodeVarChar(s))
 		}
 		i += size

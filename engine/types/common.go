@@ -199,3 +199,44 @@ func ConstantType(v Value) Type {
 	}
 	return TypeOf(v)
 }
+
+// textLengths are the lengths of the texts that values of a kind become where a
+// text is needed, as in CONCAT.
+var textLengths = map[Kind]int{
+	KindNull: 1, KindBit: 1, KindTinyInt: 4, KindSmallInt: 6, KindInt: 12, KindBigInt: 24, KindDecimal: 41, KindSmallMoney: 40,
+	KindMoney: 40, KindReal: 23, KindFloat: 23, KindDate: 40, KindTime: 40, KindSmallDateTime: 40, KindDateTime: 40,
+	KindDateTime2: 40, KindDateTimeOffset: 40, KindUniqueIdentifier: 40,
+}
+
+// TextLength returns the length of the varchar that a value of type t becomes
+// where a text is needed: 12 for an int, the length itself for a text.
+func TextLength(t Type) int {
+	if n, ok := textLengths[t.Kind]; ok {
+		return n
+	}
+	return t.Length
+}
+
+// DataLength returns the number of bytes that DATALENGTH shows for v: for a
+// decimal by its number, not by its precision.
+func (v Value) DataLength() int {
+	switch k := v.kind; {
+	case k.IsUnicode(), k == KindXML:
+		return 2 * UTF16Len(v.s)
+	case k.IsChar():
+		return VarCharLen(v.s)
+	case k == KindDecimal:
+		switch {
+		case v.m == 0 && uint64(v.n) < 1<<32:
+			return 5
+		case v.m == 0:
+			return 9
+		case uint64(v.m) < 1<<32:
+			return 13
+		}
+		return 17
+	case k.IsBinary(), k == KindUniqueIdentifier:
+		return len(v.s)
+	}
+	return Type{Kind: v.kind, Scale: v.scale}.MaxBytes()
+}

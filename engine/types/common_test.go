@@ -122,6 +122,11 @@ func TestBinaryTypeAndErrors(t *testing.T) {
 		{types.OpAdd, "date", "varchar(10)", "", 402},
 		{types.OpMod, "float", "int", "", 402},
 		{types.OpBitAnd, "float", "int", "", 402},
+		{types.OpBitAnd, "float", "decimal(5,2)", "", 8117},
+		{types.OpBitAnd, "sql_variant", "sql_variant", "", 8117},
+		{types.OpBitAnd, "sql_variant", "int", "", 402},
+		{types.OpBitAnd, "varchar(5)", "int", "int", 0},
+		{types.OpBitAnd, "varbinary(5)", "varbinary(5)", "", 402},
 		{types.OpAdd, "text", "text", "", 402},
 		{types.OpAdd, "uniqueidentifier", "int", "", 206},
 		{types.OpAdd, "sql_variant", "int", "", 257},
@@ -264,5 +269,29 @@ func TestLiterals(t *testing.T) {
 	wantNumber(t, err, 236)
 	if got := types.ConstantType(types.NewInt(-123)); got != types.Decimal(3, 0) {
 		t.Errorf("ConstantType(-123) = %v, want decimal(3,0)", got)
+	}
+}
+
+// DATALENGTH counts the bytes of a value; a decimal by its number.
+func TestDataLength(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		v    types.Value
+		want int
+	}{
+		{types.NewInt(1), 4}, {types.NewNVarChar("a😀"), 6}, {types.NewVarChar("é"), 1}, {types.NewVarBinary([]byte{1, 2}), 2},
+		{dec(t, "4294967295"), 5}, {dec(t, "4294967296"), 9}, {dec(t, "12345678901234567890"), 9}, {dec(t, "18446744073709551616"), 13},
+		{dec(t, "12345678901234567"), 9}, {dec(t, "99999999999999999999999999999999999999"), 17},
+		{types.NewTime(0, 2), 3}, {types.NewDateTime2(1, 0, 7), 8}, {types.NewDate(1), 3},
+	} {
+		if got := tc.v.DataLength(); got != tc.want {
+			t.Errorf("DataLength of %v %v = %d, want %d", tc.v.Kind(), tc.v, got, tc.want)
+		}
+	}
+	if got := types.TextLength(types.TypeInt); got != 12 {
+		t.Errorf("TextLength(int) = %d, want 12", got)
+	}
+	if got := types.TextLength(types.NVarChar(7)); got != 7 {
+		t.Errorf("TextLength(nvarchar(7)) = %d, want 7", got)
 	}
 }

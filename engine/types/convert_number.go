@@ -61,17 +61,29 @@ func (c *conversion) integer(n int64, from Kind) (Value, error) {
 	if r := integerRanges[k]; n >= r.low && n <= r.high {
 		return Value{kind: k, n: n}, nil
 	}
-	if k >= KindInt || from == KindBigInt {
+	switch {
+	case from.IsMoney():
+		return Null, moneyOverflow(n, k)
+	case k >= KindInt || from == KindBigInt || from == KindDecimal:
 		return Null, overflow(expression, k)
-	}
-	if from == KindDecimal || from.IsMoney() {
-		return Null, overflow(from.valueName(), k)
 	}
 	state := uint8(1)
 	if k == KindTinyInt {
 		state = 2
 	}
 	return Null, sqlerr.WithState(220, state, k.String(), strconv.FormatInt(n, 10))
+}
+
+// moneyOverflow is the error for an amount, rounded to n, that no integer kind k
+// holds.
+func moneyOverflow(n int64, k Kind) error {
+	switch k {
+	case KindTinyInt:
+		return sqlerr.WithState(232, 11, k.String(), fixedFloat(float64(n)))
+	case KindSmallInt:
+		return sqlerr.WithState(237, 2, k.String())
+	}
+	return sqlerr.New(237, k.String())
 }
 
 // roundMoney rounds units of 1/10000 to a whole number, half away from zero.
@@ -100,6 +112,9 @@ func (c *conversion) floatToInteger(v Value) (Value, error) {
 }
 
 func (c *conversion) textToInteger(v Value) (Value, error) {
+	if len(v.s) > MaxNVarChar && UTF16Len(v.s) > MaxNVarChar {
+		return Null, sqlerr.WithState(8152, 10)
+	}
 	s := strings.Trim(v.s, " ")
 	if c.to.Kind == KindBit {
 		switch {

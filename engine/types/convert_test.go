@@ -48,7 +48,8 @@ func TestConvert(t *testing.T) {
 		{"int too long for varchar", types.NewInt(1000), "varchar(3)", 0, "*"},
 		{"text is cut", vc("abcdef"), "varchar(3)", 0, "abc"},
 		{"text is padded", vc("ab"), "nchar(4)", 0, "ab  "},
-		{"question marks", types.NewNVarChar("aπ😀€"), "varchar(30)", 0, "a???€"},
+		{"question marks", types.NewNVarChar("aж😀€"), "varchar(30)", 0, "a???€"},
+		{"best fit", types.NewNVarChar("ĀčπＡ"), "varchar(30)", 0, "AcpA"},
 		{"surrogate pair is cut", types.NewNVarChar("a😀"), "nvarchar(2)", 0, "a\xED\xA0\xBD"},
 		{"money to text", types.NewMoney(12345678912), "varchar(30)", 0, "1234567.89"},
 		{"money with commas", types.NewMoney(-12345678912), "varchar(30)", 1, "-1,234,567.89"},
@@ -147,6 +148,10 @@ func TestConvertErrors(t *testing.T) {
 		{types.NewInt(-1), "tinyint", 220, "Arithmetic overflow error for data type tinyint, value = -1."},
 		{types.NewInt(40000), "smallint", 220, "Arithmetic overflow error for data type smallint, value = 40000."},
 		{types.NewBigInt(1 << 40), "int", 8115, "Arithmetic overflow error converting expression to data type int."},
+		{types.NewMoney(3000000000 * 10000), "int", 237, "There is insufficient result space to convert a money value to int."},
+		{types.NewMoney(3000000), "tinyint", 232, ""},
+		{dec(t, "300"), "tinyint", 8115, "Arithmetic overflow error converting expression to data type tinyint."},
+		{vc(strings.Repeat("1", 4001)), "int", 8152, ""},
 		{dec(t, "2147483648"), "int", 8115, "Arithmetic overflow error converting expression to data type int."},
 		{types.NewFloat(12345.12), "tinyint", 232, "Arithmetic overflow error for type tinyint, value = 12345.120000."},
 		{types.NewFloat(3e9), "int", 232, "Arithmetic overflow error for type int, value = 3000000000.000000."},
@@ -171,7 +176,7 @@ func TestConvertErrors(t *testing.T) {
 		{types.NewVarBinary([]byte{1}), "float", 529, ""},
 		{vc("zz"), "varbinary(8)", 0, ""},
 	} {
-		t.Run(tc.v.String()+" "+tc.typ, func(t *testing.T) {
+		t.Run(tc.v.Kind().String()+" "+tc.typ, func(t *testing.T) {
 			t.Parallel()
 			_, err := types.Convert(tc.v, typeOf(t, tc.typ), 0)
 			wantNumber(t, err, tc.number)

@@ -125,11 +125,11 @@ func (c *conversion) timeToText(v Value) (Value, error) {
 	return c.fitText(string(b), KindVarChar)
 }
 
-// formatMoney writes an amount in one of CONVERT's styles: 0 two places, 1 with
-// commas, 2 and 126 four places.
+// formatMoney writes an amount in one of CONVERT's styles: 1 with commas, 2 and
+// 126 four places; all others are style 0, two places.
 func formatMoney(units int64, style int) string {
 	mag, places := u128{0, magnitude(units)}, 4
-	if style == 0 || style == 1 {
+	if style != 2 && style != 126 {
 		mag, places = mag.scaleDown(2, true), 2
 	}
 	s := string(appendDecimal(nil, mag, units < 0 && !mag.isZero(), places))

@@ -109,7 +109,7 @@ func badStyle(style int, from, to Kind) error {
 func (c *conversion) binaryToDateTime(v Value) (Value, error) {
 	b := []byte(v.s)
 	var m moment
-	ok := true
+	var ok bool
 	switch c.to.Kind {
 	case KindDateTime:
 		n := uint64(binaryInt(v.s))

@@ -82,7 +82,7 @@ func TestVarCharBytes(t *testing.T) {
 	if got := types.DecodeVarChar([]byte{0x80, 0x99, 0xE9}); got != "€™é" {
 		t.Errorf("80 99 E9 = %q, want €™é", got)
 	}
-	if got := string(types.EncodeVarChar("aπ😀")); got != "a???" {
+	if got := string(types.EncodeVarChar("aж😀")); got != "a???" {
 		t.Errorf("characters outside of the page = %q, want a???", got)
 	}
 	if got := types.ValidText("a\xFFb"); got != "a\uFFFDb" {

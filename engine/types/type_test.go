@@ -1,6 +1,7 @@
 package types_test
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,5 +96,24 @@ func TestTypeMetadata(t *testing.T) {
 		if typ.MaxBytes() != tc.bytes || prec != tc.prec || scale != tc.scale {
 			t.Errorf("%s: %d bytes, precision %d, scale %d, want %d, %d, %d", tc.typ, typ.MaxBytes(), prec, scale, tc.bytes, tc.prec, tc.scale)
 		}
+	}
+}
+
+// The catalog stores types as JSON; each comes back as itself.
+func TestTypeJSON(t *testing.T) {
+	t.Parallel()
+	for _, typ := range append([]types.Type{types.NVarChar(types.Max), types.TypeNull, types.TypeXML}, columnTypes...) {
+		b, err := json.Marshal(typ)
+		if err != nil {
+			t.Fatalf("%v: %v", typ, err)
+		}
+		var back types.Type
+		if err := json.Unmarshal(b, &back); err != nil || back != typ {
+			t.Errorf("%s comes back as %v, %v, want %v", b, back, err, typ)
+		}
+	}
+	var typ types.Type
+	if err := json.Unmarshal([]byte(`{"Kind":20,"Length":5,"Collation":"Klingon_CI_AS"}`), &typ); err == nil {
+		t.Errorf("an unknown collation is read as %v", typ)
 	}
 }

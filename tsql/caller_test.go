@@ -1,0 +1,309 @@
+package tsql_test
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestCallersComeAsTheyAre runs the verb from every kind of session: each gets its
+// answer, and its transaction, level and SET options are what they were.
+func TestCallersComeAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for _, rcsi := range []string{"OFF", "ON"} {
+		t.Run("RCSI "+rcsi, func(t *testing.T) {
+			t.Parallel()
+			db := looped(t)
+			db.exec("ALTER DATABASE CURRENT SET ALLOW_SNAPSHOT_ISOLATION ON")
+			db.exec("ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT " + rcsi + " WITH ROLLBACK IMMEDIATE")
+			db.exec("CREATE TABLE [dbo].[mine] (id int NOT NULL PRIMARY KEY, note nvarchar(100) NULL)")
+			db.exec("INSERT INTO [dbo].[mine] (id) VALUES (0)")
+			db.serve(hello)
+			for _, c := range callers() {
+				t.Run(c.name, func(t *testing.T) {
+					conn := db.session()
+					must(t, conn, c.before)
+					before := settings(t, conn)
+					a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 20000"))
+					if a.Code != 0 || a.Response.String != "hello" {
+						t.Errorf("got %+v, want the answer", a)
+					}
+					if after := settings(t, conn); after != before {
+						t.Errorf("the session was %+v, is %+v", before, after)
+					}
+					if c.after != "" {
+						must(t, conn, c.after)
+					}
+				})
+			}
+		})
+	}
+}
+
+type caller struct{ name, before, after string }
+
+// callers are sessions in every state that matters.
+func callers() []caller {
+	out := []caller{
+		{"plain", "SELECT 1", ""},
+		{"implicit transactions, none yet", "SET IMPLICIT_TRANSACTIONS ON", "IF @@TRANCOUNT > 0 THROW 50001, N'a transaction leaked', 1;"},
+		{"implicit transactions, one open", "SET IMPLICIT_TRANSACTIONS ON; UPDATE [dbo].[mine] SET note = N'x' WHERE id = -1;", "ROLLBACK"},
+		{"XACT_ABORT", "SET XACT_ABORT ON; BEGIN TRANSACTION;", "ROLLBACK"},
+		{"ANSI off", "SET ANSI_WARNINGS OFF; SET ANSI_NULLS OFF; SET QUOTED_IDENTIFIER OFF; SET ANSI_PADDING OFF; SET ARITHABORT OFF; SET CONCAT_NULL_YIELDS_NULL OFF; SET NUMERIC_ROUNDABORT ON; BEGIN TRANSACTION;", "ROLLBACK"},
+		{"ROWCOUNT and TEXTSIZE", "SET ROWCOUNT 1; SET TEXTSIZE 100; BEGIN TRANSACTION;", "ROLLBACK"},
+		{"another language", "SET LANGUAGE German; SET DATEFORMAT dmy; BEGIN TRANSACTION;", "ROLLBACK"},
+		{"LOCK_TIMEOUT 0", "SET LOCK_TIMEOUT 0; BEGIN TRANSACTION;", "ROLLBACK"},
+		{"nested", "BEGIN TRANSACTION; BEGIN TRANSACTION; SAVE TRANSACTION s;", "ROLLBACK TRANSACTION s; COMMIT; COMMIT;"},
+	}
+	for _, level := range []string{"READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT"} {
+		set := "SET TRANSACTION ISOLATION LEVEL " + level + ";"
+		read := "DECLARE @n int; SELECT @n = COUNT(*) FROM [dbo].[mine];"
+		out = append(out,
+			caller{level, set, ""},
+			caller{level + ", transaction, nothing read yet", set + " BEGIN TRANSACTION;", read + " UPDATE [dbo].[mine] SET note = N'x' WHERE id = 0; ROLLBACK;"},
+			caller{level + ", transaction, rows read and written", set + " BEGIN TRANSACTION; UPDATE [dbo].[mine] SET note = N'x' WHERE id = 0; " + read, read + " ROLLBACK;"},
+		)
+	}
+	return out
+}
+
+// sessionSettings are what a procedure must leave as it was.
+type sessionSettings struct {
+	Options, Level, Trancount, LockTimeout, TextSize, DateFirst int
+	Language                                                    string
+}
+
+func settings(t *testing.T, conn *sql.Conn) sessionSettings {
+	t.Helper()
+	var s sessionSettings
+	row := conn.QueryRowContext(t.Context(), `SELECT @@OPTIONS, (SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID), @@TRANCOUNT,
+@@LOCK_TIMEOUT, @@TEXTSIZE, @@DATEFIRST, @@LANGUAGE`)
+	if err := row.Scan(&s.Options, &s.Level, &s.Trancount, &s.LockTimeout, &s.TextSize, &s.DateFirst, &s.Language); err != nil {
+		t.Fatalf("settings: %v", err)
+	}
+	return s
+}
+
+func TestCallFromATrigger(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	db.serve(hello)
+	db.exec("CREATE TABLE [dbo].[mine] (id int NOT NULL PRIMARY KEY, answer nvarchar(100) NULL)")
+	db.exec(`CREATE TRIGGER [dbo].[mine_ask] ON [dbo].[mine] AFTER INSERT AS
+BEGIN
+    SET NOCOUNT ON;
+    DECLARE @rc int, @response nvarchar(max);
+    EXEC @rc = [dbo].[sp_api_request] @url = N'http://h/', @wait = 20000, @response = @response OUTPUT;
+    UPDATE m SET answer = CONCAT(@rc, N' ', @response) FROM [dbo].[mine] AS m INNER JOIN inserted AS i ON i.id = m.id;
+END;`)
+	db.exec("INSERT INTO [dbo].[mine] (id) VALUES (1)")
+	if got := db.count("SELECT COUNT(*) FROM [dbo].[mine] WHERE answer = N'0 hello'"); got != 1 {
+		t.Errorf("the trigger has no answer")
+	}
+}
+
+func TestCallInsideInsertExec(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	db.serve(hello)
+	db.exec(`CREATE PROCEDURE [dbo].[ask] AS
+BEGIN
+    SET NOCOUNT ON;
+    DECLARE @rc int, @response nvarchar(max);
+    EXEC @rc = [dbo].[sp_api_request] @url = N'http://h/', @wait = 20000, @response = @response OUTPUT;
+    SELECT @rc AS rc, @response AS response;
+END;`)
+	if got := db.count(`DECLARE @t TABLE (rc int, response nvarchar(max));
+INSERT INTO @t EXEC [dbo].[ask];
+SELECT COUNT(*) FROM @t WHERE rc = 0 AND response = N'hello';`); got != 1 {
+		t.Errorf("INSERT … EXEC got no answer")
+	}
+}
+
+func TestDoomedTransaction(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	for _, call := range []string{
+		"EXEC [dbo].[sp_api_request] @url = N'http://h/', @wait = 0",
+		"EXEC [dbo].[sp_api_broker_request] @type = N'echo', @json = N'{}', @wait = 0",
+		"EXEC [dbo].[sp_api_collect] @id = 1",
+		"EXEC [dbo].[sp_api_fetch] @url = N'http://h/'",
+	} {
+		got := db.count(`SET XACT_ABORT ON;
+DECLARE @number int;
+BEGIN TRY
+    BEGIN TRANSACTION;
+    SELECT @number = 1 / 0;
+END TRY
+BEGIN CATCH
+    BEGIN TRY
+        ` + call + `;
+    END TRY
+    BEGIN CATCH
+        SET @number = ERROR_NUMBER();
+    END CATCH;
+    ROLLBACK;
+END CATCH;
+SELECT @number;`)
+		if got != 54001 {
+			t.Errorf("%s: got %d, want 54001", call, got)
+		}
+	}
+	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
+		t.Errorf("%d requests were stored", got)
+	}
+}
+
+func TestImpersonation(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	login := fmt.Sprintf("impersonated_%d", databases.Add(1))
+	db.exec(fmt.Sprintf(`CREATE LOGIN [%[1]s] WITH PASSWORD = N'%[2]s', CHECK_POLICY = OFF;
+CREATE USER [%[1]s] FOR LOGIN [%[1]s];
+GRANT EXECUTE ON [dbo].[sp_api_request] TO [%[1]s];`, login, loopbackPassword))
+	db.exec(`CREATE PROCEDURE [dbo].[as_owner] WITH EXECUTE AS OWNER AS EXEC [dbo].[sp_api_request] @url = N'http://h/', @wait = 0;`)
+	tests := []struct {
+		name, batch string
+		number      int32
+	}{
+		{"EXECUTE AS USER", "EXECUTE AS USER = N'" + login + "'; BEGIN TRANSACTION; EXEC [dbo].[sp_api_request] @url = N'http://h/', @wait = 0;", 54002},
+		{"WITH EXECUTE AS OWNER", "BEGIN TRANSACTION; EXEC [dbo].[as_owner];", 54002},
+		{"EXECUTE AS LOGIN without a mapping", "EXECUTE AS LOGIN = N'" + login + "'; BEGIN TRANSACTION; EXEC [dbo].[sp_api_request] @url = N'http://h/', @wait = 0;", 54003},
+	}
+	for _, tt := range tests {
+		conn := db.session()
+		_, err := conn.ExecContext(t.Context(), tt.batch)
+		if errorNumber(err) != tt.number {
+			t.Errorf("%s: got %v, want %d", tt.name, err, tt.number)
+		}
+		_ = conn.Close()
+	}
+	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
+		t.Errorf("%d requests were stored", got)
+	}
+	// Outside a transaction no loopback is needed, and impersonation does no harm.
+	conn := db.session()
+	must(t, conn, "EXECUTE AS USER = N'"+login+"'")
+	if a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 0")); a.Code != 1 {
+		t.Errorf("outside a transaction: got %+v, want 1", a)
+	}
+	must(t, conn, "REVERT")
+	// A login context works once that login is mapped.
+	var user, server string
+	if err := db.QueryRowContext(t.Context(), "SELECT link_server FROM [dbo].[api_broker_setting]").Scan(&server); err != nil {
+		t.Fatal(err)
+	}
+	user = server[len("Linked_"):]
+	db.exec("[dbo].[sp_api_broker_setup]", sql.Named("user", user), sql.Named("pass", loopbackPassword), sql.Named("local_login", login), sql.Named("encrypt", "no"))
+	must(t, conn, "EXECUTE AS LOGIN = N'"+login+"'; BEGIN TRANSACTION;")
+	if a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 0")); a.Code != 1 || a.Trancount != 1 {
+		t.Errorf("a mapped login: got %+v, want 1", a)
+	}
+}
+
+// TestBrokenLink breaks the link in every way: code 5 with a reason, nothing
+// stored, the transaction usable.
+func TestBrokenLink(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, damage string }{
+		{"no such server", "UPDATE [dbo].[api_broker_setting] SET link_server = N'nowhere'"},
+		{"rpc out is off", "DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); EXEC sp_serveroption @s, N'rpc out', N'false'"},
+		{"promotion is on", "DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); EXEC sp_serveroption @s, N'remote proc transaction promotion', N'true'"},
+		{"no mapping", "DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); DECLARE @l sysname = SUSER_SNAME(); EXEC sp_droplinkedsrvlogin @s, @l"},
+		{"no permission", "DENY EXECUTE ON [dbo].[sp_api_broker_request_linked_server] TO public"},
+		{"no procedure", "DROP PROCEDURE [dbo].[sp_api_broker_request_linked_server]"},
+		{"an error in the procedure", "DROP TABLE [dbo].[asyncresponse_transport_messages]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db := looped(t)
+			db.exec(tt.damage)
+			conn := db.session()
+			must(t, conn, "CREATE TABLE #answer (code int NULL, error nvarchar(2048) NULL, id bigint NULL, trancount int NOT NULL, state int NOT NULL)")
+			// A remote statement's error reaches the client beside the answer, and the
+			// driver reports it; the answer is kept aside.
+			_, err := conn.ExecContext(t.Context(), `DECLARE @rc int, @error nvarchar(2048), @id bigint, @trancount int, @state int;
+BEGIN TRANSACTION;
+BEGIN TRY
+    EXEC @rc = [dbo].[sp_api_request] @url = N'http://h/', @wait = 1000, @error = @error OUTPUT, @id = @id OUTPUT;
+END TRY
+BEGIN CATCH
+    SELECT @rc = -1, @error = ERROR_MESSAGE();
+END CATCH;
+SELECT @trancount = @@TRANCOUNT, @state = XACT_STATE();
+ROLLBACK;
+INSERT INTO #answer (code, error, id, trancount, state) VALUES (@rc, @error, @id, @trancount, @state);`)
+			if err != nil {
+				t.Logf("the client sees: %v", err)
+			}
+			var a answer
+			row := conn.QueryRowContext(t.Context(), "SELECT code, error, id, trancount, state FROM #answer")
+			if err := row.Scan(&a.Code, &a.Error, &a.ID, &a.Trancount, &a.XactState); err != nil {
+				t.Fatalf("no answer: %v", err)
+			}
+			if a.Code != 5 || !a.Error.Valid || a.ID.Valid || a.Trancount != 1 || a.XactState != 1 {
+				t.Errorf("got %+v, want 5 with a reason and a usable transaction", a)
+			}
+			if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
+				t.Errorf("%d requests were stored", got)
+			}
+		})
+	}
+}
+
+// TestCallersOwnLocks has callers whose own transaction holds what the second
+// connection needs: an answer within 3 s, nothing stored, the transaction usable.
+func TestCallersOwnLocks(t *testing.T) {
+	t.Parallel()
+	for name, lock := range map[string]string{
+		"an exclusive lock on the calls": "DECLARE @n int; SELECT @n = COUNT(*) FROM [dbo].[api_broker_call] WITH (TABLOCKX, HOLDLOCK);",
+		"an exclusive lock on the queue": "DECLARE @n int; SELECT @n = COUNT(*) FROM [dbo].[asyncresponse_transport_messages] WITH (TABLOCKX, HOLDLOCK);",
+		"a schema lock on the queue":     "ALTER TABLE [dbo].[asyncresponse_transport_messages] ADD extra int NULL;",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := looped(t)
+			conn := db.session()
+			must(t, conn, "BEGIN TRANSACTION; "+lock)
+			start := time.Now()
+			a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 0"))
+			if a.Code != 5 || a.XactState != 1 || a.ID.Valid {
+				t.Errorf("got %+v, want 5 and a usable transaction", a)
+			}
+			if elapsed := time.Since(start); elapsed > 30*time.Second {
+				t.Errorf("it took %s", elapsed)
+			}
+			must(t, conn, "ROLLBACK")
+			if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
+				t.Errorf("%d requests were stored", got)
+			}
+		})
+	}
+}
+
+func TestOthersRequestsAreUnknown(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	a := mustAsk(t, db, requestBatch("@url = N'http://h/', @wait = 0"))
+	login := fmt.Sprintf("other_%d", databases.Add(1))
+	db.exec(fmt.Sprintf(`CREATE LOGIN [%[1]s] WITH PASSWORD = N'%[2]s', CHECK_POLICY = OFF;
+CREATE USER [%[1]s] FOR LOGIN [%[1]s];
+GRANT EXECUTE ON [dbo].[sp_api_collect] TO [%[1]s];
+GRANT SELECT ON [dbo].[api_broker_request] TO [%[1]s];
+UPDATE [dbo].[api_broker_call] SET requested_by = N'nobody';`, login, loopbackPassword))
+	conn := db.session()
+	if b := mustAsk(t, conn, collectBatch(a.ID.Int64, 0)); b.Code != 1 {
+		t.Errorf("an admin: got %+v, want 1", b)
+	}
+	must(t, conn, "EXECUTE AS USER = N'"+login+"'")
+	if b := mustAsk(t, conn, collectBatch(a.ID.Int64, 0)); b.Code != 7 {
+		t.Errorf("somebody else: got %+v, want 7", b)
+	}
+	var n int
+	if err := conn.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM [dbo].[api_broker_request]").Scan(&n); err != nil || n != 0 {
+		t.Errorf("somebody else sees %d requests, %v", n, err)
+	}
+	must(t, conn, "REVERT")
+}
