@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -231,23 +234,37 @@ var repairs = map[int32]string{
 // diagnose turns the error of a send into a finding.
 func diagnose(f Finding, level sql.IsolationLevel, err error) Finding {
 	f.Severity, f.Detail, f.Repair = Failure, err.Error(), setup
-	var server mssql.Error
-	if !errors.As(err, &server) {
-		// The procedure reports what it caught as "Error <number>: <text>".
-		for number, repair := range repairs {
-			if strings.Contains(f.Detail, fmt.Sprintf("rror %d:", number)) {
-				f.Repair = repair
-			}
-		}
-		return f
-	}
-	if level == sql.LevelSnapshot && server.Number == snapshotNotAllowed {
+	numbers := errorNumbers(err)
+	if level == sql.LevelSnapshot && slices.Contains(numbers, snapshotNotAllowed) {
 		return Finding{Check: f.Check, Detail: "snapshot isolation is off in this database, so there are no such callers"}
 	}
-	for _, e := range append(server.All, server) {
-		if repair, ok := repairs[e.Number]; ok {
+	for _, number := range numbers {
+		if repair, ok := repairs[number]; ok {
 			f.Repair = repair
+			break
 		}
 	}
 	return f
+}
+
+// caught is how the procedures report an error that they caught.
+var caught = regexp.MustCompile(`\b[Ee]rror (\d{1,9}):`)
+
+// errorNumbers returns the numbers that an error tells: the server's, or those that
+// a procedure caught and put into its @error.
+func errorNumbers(err error) []int32 {
+	var out []int32
+	var server mssql.Error
+	if errors.As(err, &server) {
+		for _, e := range server.All {
+			out = append(out, e.Number)
+		}
+		return append(out, server.Number)
+	}
+	for _, match := range caught.FindAllStringSubmatch(err.Error(), -1) {
+		if n, err := strconv.ParseInt(match[1], 10, 32); err == nil {
+			out = append(out, int32(n))
+		}
+	}
+	return out
 }

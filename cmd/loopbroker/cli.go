@@ -59,10 +59,17 @@ type exitNow int
 // code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
-		if e, ok := recover().(exitNow); ok {
+		switch e := recover().(type) {
+		case nil:
+		case exitNow:
 			code = int(e)
+		default:
+			panic(e)
 		}
 	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	var commands cli
 	parser, err := kong.New(&commands,
 		kong.Name("loopbroker"),

@@ -125,7 +125,11 @@ func (p *printer) batch(ctx context.Context, conn *sql.Conn, text string) error 
 				return err
 			}
 		case sqlexp.MsgRowsAffected:
-			if _, err := fmt.Fprintf(p.out, "(%d rows affected)\n", m.Count); err != nil {
+			unit := "rows"
+			if m.Count == 1 {
+				unit = "row"
+			}
+			if _, err := fmt.Fprintf(p.out, "(%d %s affected)\n", m.Count, unit); err != nil {
 				return err
 			}
 		case sqlexp.MsgNext:

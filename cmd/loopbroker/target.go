@@ -49,9 +49,12 @@ func (t target) connect(app *app, work func(ctx context.Context, db *sql.DB) err
 func openDSN(ctx context.Context, dsn string) (*sql.DB, error) {
 	c, err := mssql.NewConnector(dsn)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("the DSN is malformed: %w", err)}
+		// The driver's error quotes the text, password and all.
+		return nil, usageError{errors.New("the DSN is malformed (it is not shown, because it may hold a password): " +
+			"need sqlserver://user:password@host:port?database=name, with %XX for / : @ ? # % in the password")}
 	}
 	db := sql.OpenDB(c)
+	db.SetMaxIdleConns(idleConns)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := db.PingContext(ctx); err != nil {

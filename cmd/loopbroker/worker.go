@@ -21,6 +21,7 @@ type workerFlags struct {
 	Schema        string         `default:"dbo" help:"Schema of the broker's objects."`
 	Slots         int            `default:"64" help:"How many jobs run at once."`
 	Lease         time.Duration  `default:"15s" help:"How long a claimed job stays ours without a sign of life."`
+	MaxPoll       time.Duration  `default:"1s" help:"The longest pause of a worker that finds nothing to do."`
 	Drain         time.Duration  `default:"20s" help:"How long running jobs may go on after SIGTERM."`
 	AllowNetworks []netip.Prefix `name:"allow-network" placeholder:"CIDR" help:"Network that may be called although it is not public, such as 127.0.0.0/8. May be given more than once."`
 	Verbose       bool           `short:"v" help:"Log every event, not only warnings."`
@@ -30,13 +31,25 @@ type workerFlags struct {
 type workerCommand struct {
 	DSN string `name:"dsn" env:"LOOPBROKER_DSN" required:"" placeholder:"URL" help:"SQL Server to serve, sqlserver://user:password@host:port?database=name."`
 	workerFlags
+	UntilEOF bool `name:"until-eof" hidden:"" help:"Stop when standard input ends: a parent that is gone cannot send a signal."`
 }
 
 // Help is shown by --help.
 func (workerCommand) Help() string {
 	return `The worker claims requests, makes the HTTP calls and writes the replies. Run any
 number of them on any machines. SIGTERM or SIGINT: no new claims, running jobs
-finish within --drain, the rest goes back to the queue.`
+finish within --drain, the rest goes back to the queue.
+
+Give the DSN in the environment, so that the password is not in the list of
+processes. A password with one of / : @ ? # % is written with %XX.
+
+Addresses that are not public (loopback, private, link-local, metadata services)
+are refused with the class address_not_allowed, unless --allow-network names them.
+
+Examples:
+  export LOOPBROKER_DSN='sqlserver://loopbroker_worker:…@db1:1433?database=app'
+  loopbroker worker
+  loopbroker worker --slots 128 --lease 30s --allow-network 10.20.0.0/16 -v`
 }
 
 // Run implements the command.
@@ -46,6 +59,16 @@ func (c *workerCommand) Run(app *app) error {
 		return err
 	}
 	defer db.Close()
+	ctx := app.ctx
+	if c.UntilEOF {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		go func() { // ends with the input, which is the parent's to close, or with the process
+			_, _ = io.Copy(io.Discard, app.stdin)
+			stop()
+		}()
+	}
 	log := newLogger(app.stderr, c.Verbose)
 	w, stop, err := newWorker(db, c.workerFlags, &log)
 	if err != nil {
@@ -53,7 +76,7 @@ func (c *workerCommand) Run(app *app) error {
 	}
 	defer stop()
 	log.Info().Str("worker", w.ID()).Int("slots", c.Slots).Msg("worker started")
-	return ignoreStop(app.ctx, w.Run(app.ctx))
+	return ignoreStop(ctx, w.Run(ctx))
 }
 
 // ignoreStop takes the end of the context for a clean stop.
@@ -85,7 +108,7 @@ func newWorker(db *sql.DB, f workerFlags, log *zerolog.Logger) (*worker.Worker, 
 	}
 	w, err := worker.New(worker.NewSQLStore(db, schema), worker.Options{
 		Handlers: map[string]loopbroker.Handler{"http": http},
-		Slots:    f.Slots, Lease: f.Lease, DrainTimeout: f.Drain, Version: version, Logger: log,
+		Slots:    f.Slots, Lease: f.Lease, MaxPoll: f.MaxPoll, DrainTimeout: f.Drain, Version: version, Logger: log,
 	})
 	if err != nil {
 		http.Close()

@@ -108,7 +108,17 @@ func rowText(r types.Row) string {
 	return strings.Join(parts, "|")
 }
 
+// exec runs batches separated by GO.
 func (c *conn) exec(text string, out func(types.Row) error) error {
+	for _, part := range strings.Split(text, "\nGO\n") {
+		if err := c.batch(part, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) batch(text string, out func(types.Row) error) error {
 	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: true})
 	if err != nil {
 		return err

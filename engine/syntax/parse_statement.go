@@ -22,8 +22,10 @@ func (p *parser) statements(end func() bool) []Statement {
 		if !start {
 			p.needsTerminator()
 		}
-		list = append(list, p.statement())
-		start = p.accept(tSemi)
+		s := p.statement()
+		list = append(list, s)
+		_, label := s.(*Label)
+		start = p.accept(tSemi) || label
 	}
 }
 

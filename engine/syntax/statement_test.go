@@ -115,6 +115,8 @@ func TestControlFlow(t *testing.T) {
 		{"try", "BEGIN TRY PRINT 'a' END TRY BEGIN CATCH THROW END CATCH", "TryCatch{Try:[Print{X:'a'}] Catch:[Throw{}]}"},
 		{"an empty catch", "BEGIN TRY THROW 50001, N'x', @s END TRY BEGIN CATCH END CATCH;", "TryCatch{Try:[Throw{Number:50001 Message:N'x' State:@s}]}"},
 		{"labels", "a: GOTO a", "Label{Name:a}; Goto{Label:a}"},
+		{"throw after what cannot go on", "IF 1=1 THROW 50000, 'a', 1; ELSE THROW 50001, 'b', 1; BEGIN THROW 50002, 'c', 1 END; l: THROW 50003, 'd', 1",
+			"If{Cond:(= 1 1) Then:Throw{Number:50000 Message:'a' State:1} Else:Throw{Number:50001 Message:'b' State:1}}; Block{Body:[Throw{Number:50002 Message:'c' State:1}]}; Label{Name:l}; Throw{Number:50003 Message:'d' State:1}"},
 		{"declare", "DECLARE @a int = 1, @b AS varchar(5), @t TABLE (x int), @c CURSOR",
 			`Declare{Variables:[VariableDecl{Name:"@a" Type:DataType{Name:int} Init:1} VariableDecl{Name:"@b" Type:DataType{Name:varchar Args:[5]}} VariableDecl{Name:"@t" Table:TableBody{Columns:[ColumnDef{Name:x Type:DataType{Name:int}}]}} VariableDecl{Name:"@c" Type:DataType{Name:cursor Cursor:true}}]}`},
 		{"transactions", "BEGIN TRAN a WITH MARK 'm'; COMMIT TRAN; ROLLBACK WORK; SAVE TRAN @s; BEGIN DISTRIBUTED TRANSACTION; COMMIT TRAN a WITH (DELAYED_DURABILITY = ON)",
