@@ -202,7 +202,8 @@ var classCases = []classCase{
 	},
 	{
 		name: "text of the request over the cap", class: loopbroker.ErrorClassTooLargeRequest,
-		job: loopbroker.Job{JSON: job(map[string]any{"url": "http://127.0.0.1:1", "method": "POST", "body": strings.Repeat("x", 20<<20)})},
+		options: httpfetch.Options{MaxRequestBytes: 100},
+		job:     loopbroker.Job{JSON: job(map[string]any{"url": "http://127.0.0.1:1", "method": "POST", "body": strings.Repeat("x", 101)})},
 	},
 	{
 		name: "headers of the request over the cap", class: loopbroker.ErrorClassTooLargeRequest,
@@ -216,6 +217,7 @@ var classCases = []classCase{
 	},
 	{
 		name: "streamed reply over the cap", class: loopbroker.ErrorClassTooLargeReply,
+		options: httpfetch.Options{MaxReplyBytes: 2 << 20},
 		open: func(t *testing.T) string {
 			return get(serve(t, func(w http.ResponseWriter, r *http.Request) {
 				for r.Context().Err() == nil {
@@ -226,6 +228,7 @@ var classCases = []classCase{
 	},
 	{
 		name: "gzip bomb", class: loopbroker.ErrorClassTooLargeReply,
+		options: httpfetch.Options{MaxReplyBytes: 1 << 20},
 		open: func(t *testing.T) string {
 			return get(serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")

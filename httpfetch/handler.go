@@ -59,22 +59,22 @@ func (h *Handler) Handle(ctx context.Context, job loopbroker.Job) (loopbroker.Re
 	attemptCtx, a, stop := newAttempt(ctx, &h.opts, job)
 	defer stop()
 
-	answer, body, err := h.send(attemptCtx, a, f)
+	got, err := h.send(attemptCtx, a, f)
 	if err != nil {
 		return loopbroker.Reply{}, fault(attemptCtx, a, f, err)
 	}
 	stop()
 	timings, _ := a.state()
-	reply, err := newReply(answer, body, f.binary, timings)
+	reply, err := newReply(got, f.binary, timings)
 	if err != nil {
 		return loopbroker.Reply{}, err
 	}
-	if advice := retryStatuses[answer.StatusCode]; advice.again {
+	if advice := retryStatuses[got.status]; advice.again {
 		return loopbroker.Reply{}, &loopbroker.Fault{
 			Class:      loopbroker.ErrorClassStatus,
-			Message:    fmt.Sprintf("the target answered with status %d", answer.StatusCode),
+			Message:    fmt.Sprintf("the target answered with status %d", got.status),
 			Retryable:  advice.refused || f.repeatable,
-			RetryAfter: retryAfter(answer.Header.Get("Retry-After"), h.opts.Now(), h.opts.MaxRetryAfter),
+			RetryAfter: retryAfter(got.header.Get("Retry-After"), h.opts.Now(), h.opts.MaxRetryAfter),
 			Reply:      &reply,
 			Timings:    timings,
 		}
@@ -82,34 +82,43 @@ func (h *Handler) Handle(ctx context.Context, job loopbroker.Job) (loopbroker.Re
 	return reply, nil
 }
 
+// answer is what came back, all of it.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // send sends the request, follows redirects as far as the options say, and reads
-// the answer's body, which is closed when it returns.
-func (h *Handler) send(ctx context.Context, a *attempt, f *fetch) (*http.Response, []byte, error) {
+// the answer.
+func (h *Handler) send(ctx context.Context, a *attempt, f *fetch) (answer, error) {
 	target, method, header, body := f.url, f.method, f.header, f.body
 	for hop := 0; ; hop++ {
-		answer, err := h.roundTrip(ctx, target, method, header, body)
+		response, err := h.roundTrip(ctx, target, method, header, body)
 		if err != nil {
-			return nil, nil, err
+			return answer{}, err
 		}
-		if h.opts.MaxRedirects == 0 || !redirects(answer.StatusCode) || answer.Header.Get("Location") == "" {
+		got := answer{status: response.StatusCode, header: response.Header}
+		location := got.header.Get("Location")
+		if h.opts.MaxRedirects == 0 || !redirects(got.status) || location == "" {
 			a.enter(phaseBody)
-			length := answer.ContentLength
+			length := response.ContentLength
 			if method == http.MethodHead {
 				length = 0 // it tells of a body that does not come
 			}
-			data, err := readBody(answer.Body, h.opts.MaxReplyBytes, length, a.progressed)
-			_ = answer.Body.Close() // all of it has been read, or the rest is not wanted
-			return answer, data, err
+			got.body, err = readBody(response.Body, h.opts.MaxReplyBytes, length, a.progressed)
+			_ = response.Body.Close() // all of it has been read, or the rest is not wanted
+			return got, err
 		}
-		_ = answer.Body.Close() // a redirect's body is not wanted
+		_ = response.Body.Close() // a redirect's body is not wanted
 		if hop == h.opts.MaxRedirects {
-			return nil, nil, loopbroker.NewFault(loopbroker.ErrorClassRedirect, "there were more than %d redirects", hop)
+			return answer{}, loopbroker.NewFault(loopbroker.ErrorClassRedirect, "there were more than %d redirects", hop)
 		}
-		next, err := redirectTarget(target, answer.Header.Get("Location"))
+		next, err := redirectTarget(target, location)
 		if err != nil {
-			return nil, nil, err
+			return answer{}, err
 		}
-		if answer.StatusCode <= http.StatusSeeOther && method != http.MethodHead && method != http.MethodGet {
+		if got.status <= http.StatusSeeOther && method != http.MethodHead && method != http.MethodGet {
 			method, body = http.MethodGet, nil
 			header = header.Clone()
 			header.Del("Content-Type")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -60,21 +59,21 @@ type output struct {
 
 // newReply returns the reply for an answer, whose body is kept as bytes if it is no
 // text or if binary asks for it.
-func newReply(answer *http.Response, body []byte, binary bool, timings loopbroker.Timings) (loopbroker.Reply, error) {
-	contentType := answer.Header.Get("Content-Type")
-	out := output{Status: answer.StatusCode, Headers: make(map[string]string, len(answer.Header))}
-	for name, values := range answer.Header {
+func newReply(a answer, binary bool, timings loopbroker.Timings) (loopbroker.Reply, error) {
+	contentType := a.header.Get("Content-Type")
+	out := output{Status: a.status, Headers: make(map[string]string, len(a.header))}
+	for name, values := range a.header {
 		out.Headers[name] = headerText(strings.Join(values, ", "))
 	}
 	r := loopbroker.Reply{
-		HTTPStatus:  answer.StatusCode,
+		HTTPStatus:  a.status,
 		ContentType: headerText(contentType[:min(len(contentType), maxContentType)]),
 		Timings:     timings,
 	}
-	if text, ok := decodeText(contentType, body); ok && !binary {
+	if text, ok := decodeText(contentType, a.body); ok && !binary {
 		out.Body = &text
 	} else {
-		r.Body = append([]byte{}, body...) // never nil: there are bytes, if only none
+		r.Body = append([]byte{}, a.body...) // never nil: there are bytes, if only none
 	}
 
 	var buf bytes.Buffer

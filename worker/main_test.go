@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,22 +97,4 @@ func takes(d time.Duration) loopbroker.HandlerFunc {
 			return loopbroker.Reply{}, context.Cause(ctx)
 		}
 	}
-}
-
-// journal notes what happened, for handlers that run at once.
-type journal struct {
-	mu    sync.Mutex
-	lines []int64 // guarded by mu
-}
-
-func (j *journal) add(n int64) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.lines = append(j.lines, n)
-}
-
-func (j *journal) all() []int64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return append([]int64(nil), j.lines...)
 }

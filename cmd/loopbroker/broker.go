@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -126,4 +128,14 @@ func (b *broker) count(ctx context.Context, query string, args ...any) (int, err
 		return 0, fmt.Errorf("%s: %w", query, err)
 	}
 	return n, nil
+}
+
+// dsn returns how other processes connect as sa. It holds the password: it goes
+// into an environment, never into a list of arguments.
+func (b *broker) dsn(addr net.Addr) string {
+	u := url.URL{
+		Scheme: "sqlserver", User: url.UserPassword("sa", b.srv.Password()), Host: addr.String(),
+		RawQuery: url.Values{"database": {b.srv.Database()}, "encrypt": {"disable"}, "app name": {"loopbroker"}}.Encode(),
+	}
+	return u.String()
 }

@@ -28,6 +28,7 @@ func startStub(ctx context.Context) (*stub, error) {
 	mux.HandleFunc("GET /hello", s.hello)
 	mux.HandleFunc("POST /render", s.render)
 	mux.HandleFunc("GET /slow", s.slow)
+	mux.HandleFunc("GET /ok", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	url, server, err := serveLoopback(ctx, mux)
 	s.url, s.server = url, server
 	return s, err

@@ -53,6 +53,8 @@ type conn struct {
 	fired      []string
 	columns    []exec.Column
 	calls      int
+
+	ansiNullsOff bool
 }
 
 func newDatabase(t testing.TB) *database {
@@ -335,6 +337,14 @@ func (c *conn) constraints(t *catalog.Table, keys []syntax.Constraint, private b
 	return c.store(t, private)
 }
 
+func (c *conn) tableOf(name string) (*catalog.Table, *storage.Table, bool) {
+	t, ok := c.db.objects[name].(*catalog.Table)
+	if !ok {
+		return nil, nil, false
+	}
+	return t, t.Store, true
+}
+
 func position(t *catalog.Table, name string) int {
 	for i, c := range t.Columns {
 		if strings.EqualFold(c.Name, name) {
@@ -492,7 +502,7 @@ func (moduleBinder) Variable(name string) (int, types.Type, error) {
 }
 
 func (c *conn) Options() builtin.Options {
-	return builtin.Options{DateFirst: 7, DateFormat: "mdy", Language: "us_english", ConcatNullYieldsNull: true, AnsiNulls: true, AnsiPadding: true, AnsiWarnings: true, ArithAbort: true}
+	return builtin.Options{DateFirst: 7, DateFormat: "mdy", Language: "us_english", ConcatNullYieldsNull: true, AnsiNulls: !c.ansiNullsOff, AnsiPadding: true, AnsiWarnings: true, ArithAbort: true}
 }
 
 // --------------------------------------------------------------- exec.Runtime

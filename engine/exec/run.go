@@ -101,12 +101,3 @@ func (r *run) tick() error {
 		return nil
 	}
 }
-
-// context is that of the run; expressions without a frame have none of their
-// own.
-func (r *run) context() context.Context {
-	if r.ctx == nil {
-		r.ctx = r.rt.Context()
-	}
-	return r.ctx
-}

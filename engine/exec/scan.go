@@ -29,6 +29,7 @@ type seekPath struct {
 	lo, hi *seekBound
 	desc   bool
 	point  bool // every key has one value and there is no range: one seek
+	byKey  bool // a point of the whole clustered key
 }
 
 type seekKey struct {
@@ -57,6 +58,7 @@ func (c *compiler) scan(n *plan.Scan) node {
 		s.path.point = s.path.point && (k.Null || len(k.Values) == 1)
 		s.path.keys = append(s.path.keys, key)
 	}
+	s.path.byKey = s.path.point && n.Path.Single && n.Path.Index == 0 && n.Table.HasClustered
 	s.path.lo, s.path.hi = c.bound(n.Path.Lo), c.bound(n.Path.Hi)
 	return s
 }
@@ -81,7 +83,7 @@ func (n *scanNode) run(r *run, sink func() error) error {
 	var a storage.Access
 	if n.kind == plan.ScanTable {
 		var err error
-		if a, err = r.access(t, &n.hints, n.target, len(n.path.keys) > 0 && n.path.point); err != nil {
+		if a, err = r.access(t, &n.hints, n.target, n.path.byKey); err != nil {
 			return err
 		}
 	} else {

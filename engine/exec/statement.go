@@ -55,7 +55,12 @@ func (e *Expr) Modules() []*catalog.Module { return e.modules }
 // Eval computes the expression. A condition is 1, 0 or NULL.
 func (e *Expr) Eval(rt Runtime) (types.Value, error) {
 	if e.plain {
-		return e.eval(&run{rt: rt, vars: rt.Variables()})
+		r := runs.Get().(*run)
+		r.rt, r.vars = rt, rt.Variables()
+		v, err := e.eval(r)
+		r.rt, r.vars = nil, nil
+		runs.Put(r)
+		return v, err
 	}
 	r := newRun(rt, e.sources, e.states)
 	v, err := e.eval(r)

@@ -241,6 +241,9 @@ func (b *binder) binary(n *syntax.Binary) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if (n.Op == syntax.OpEq || n.Op == syntax.OpNe) && !b.env.Options().AnsiNulls && (mayBeNullWord(l) || mayBeNullWord(r)) {
+			return &Distinct{L: l, R: r, Collation: c, Not: n.Op == syntax.OpEq}, nil
+		}
 		return &Compare{Op: n.Op, L: l, R: r, Collation: c}, nil
 	}
 	l, err := b.value(n.L)
@@ -252,6 +255,18 @@ func (b *binder) binary(n *syntax.Binary) (Expr, error) {
 		return nil, err
 	}
 	return b.arith(n, n.Op, l, r)
+}
+
+// mayBeNullWord reports whether x is the NULL literal or a variable: with SET
+// ANSI_NULLS OFF an equality with one of these finds NULLs.
+func mayBeNullWord(x Expr) bool {
+	switch n := stripConvert(x).(type) {
+	case *Const:
+		return n.Value.IsNull()
+	case *Variable:
+		return true
+	}
+	return false
 }
 
 var operatorName = map[syntax.BinaryOp]string{

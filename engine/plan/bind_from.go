@@ -169,7 +169,7 @@ func (b *binder) tableRef(n *syntax.TableRef, nullable bool) (Rel, error) {
 			if err != nil {
 				return nil, err
 			}
-			r.aliased, r.scan = true, nil
+			r.aliased, r.object = true, nil
 			if n.Alias.Name == "" {
 				r.name = n.Name.Object.Name
 			}

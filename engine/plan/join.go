@@ -273,7 +273,7 @@ func (f *fromPlan) first(it *fromItem, conds []Expr, want []SortKey) (Rel, bool)
 	}
 	rel := f.leaf(it, conds, want)
 	s, ok := rel.(*Scan)
-	return rel, ok && len(want) > 0 && s.Path.Index >= 0 && (s.Path.Single || delivers(s.Src, &s.Path, want, s.Path.Desc))
+	return rel, ok && len(want) > 0 && s.Path.Index >= 0 && delivers(s.Src, &s.Path, want, s.Path.Desc)
 }
 
 // join places a further item under a join with what is there.

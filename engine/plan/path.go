@@ -78,7 +78,7 @@ type sarg struct {
 }
 
 // maxSeeks bounds the seeks that lists of values may multiply to.
-const maxSeeks = 64
+const maxSeeks = 2048
 
 // sargs finds the usable conditions on source src; the other sides read
 // sources of avail only.
@@ -243,7 +243,7 @@ func (p *planner) choosePath(s *Scan, conds []Expr, inner func(Expr) bool, want 
 		c := indexCandidate(t, i, usable, s.Hints.ForceScan)
 		ordered := false
 		if len(want) > 0 {
-			ordered = c.orderBy(s, ix, want)
+			ordered = c.orderBy(s, want)
 		}
 		if n := c.score(ordered, t); n > bestScore && (ordered || s.Hints.HasIndex || i == 0 && t.HasClustered || c.eq+c.list+c.rng > 0) {
 			best, bestScore = c, n
@@ -339,10 +339,7 @@ func (c *candidate) bounds(t *catalog.Table, key catalog.IndexKey, usable []sarg
 
 // orderBy reports whether the path delivers the wanted order, reading the index
 // backwards if that helps.
-func (c *candidate) orderBy(s *Scan, ix *catalog.Index, want []SortKey) bool {
-	if c.path.Single {
-		return true
-	}
+func (c *candidate) orderBy(s *Scan, want []SortKey) bool {
 	for _, desc := range []bool{false, true} {
 		if delivers(s.Src, &c.path, want, desc) {
 			c.path.Desc = desc
@@ -352,10 +349,11 @@ func (c *candidate) orderBy(s *Scan, ix *catalog.Index, want []SortKey) bool {
 	return false
 }
 
-// delivers reports whether rows in the order by, read backwards if desc, are in
-// the wanted order.
+// delivers reports whether rows of the path, read backwards if desc, are in the
+// wanted order.
 func delivers(src int, p *Path, want []SortKey, desc bool) bool {
 	by, at := p.sortedBy, 0
+	distinct := p.Single // no two rows are equal in what was compared so far
 	for _, k := range want {
 		col, ok := k.X.(*Column)
 		if !ok {
@@ -367,19 +365,21 @@ func delivers(src int, p *Path, want []SortKey, desc bool) bool {
 		if col.Src != src {
 			return false
 		}
-		if fixed(by, col.Col) {
+		if distinct || fixed(by, col.Col) {
 			continue
 		}
 		for at < len(by) && by[at].one {
 			at++
 		}
-		if at == len(by) && p.unique {
-			return true
-		}
 		if at == len(by) || by[at].col != col.Col || (by[at].desc != desc) != k.Desc {
 			return false
 		}
 		at++
+		rest := at
+		for rest < len(by) && by[rest].one {
+			rest++
+		}
+		distinct = p.unique && rest == len(by)
 	}
 	return true
 }

@@ -142,7 +142,11 @@ func (w *printer) expr(e Expr) {
 		if n.Distinct {
 			w.WriteString(" DISTINCT")
 		}
-		w.list("(", n.Args, ")")
+		if n.F == nil {
+			w.WriteString("(*)")
+		} else {
+			w.list("(", n.Args, ")")
+		}
 		w.keys(n.Within)
 	case *Window:
 		w.list(n.Name+"(", n.Args, ")")

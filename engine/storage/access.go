@@ -1,9 +1,6 @@
 package storage
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Forever is the time-out of a lock request that waits as long as it must.
 const Forever time.Duration = -1
@@ -145,11 +142,14 @@ func (s *span) above(key string) bool { return !s.toEnd && key >= s.hi }
 
 // afterPrefix returns the smallest string greater than all that begin with p.
 func afterPrefix(p string) (string, bool) {
-	trimmed := strings.TrimRight(p, "\xff")
-	if trimmed == "" {
+	n := len(p)
+	for n > 0 && p[n-1] == 0xff {
+		n--
+	}
+	if n == 0 {
 		return "", false
 	}
-	b := []byte(trimmed)
-	b[len(b)-1]++
+	b := []byte(p[:n])
+	b[n-1]++
 	return string(b), true
 }

@@ -17,6 +17,7 @@ func (tx *Tx) CreateTable(def TableDef) (*Table, error) {
 	if err := def.Validate(); err != nil {
 		return nil, err
 	}
+	def = def.own()
 	s := tx.store
 	t := s.newTable(def, tx.w)
 	if !s.addTable(t) {
@@ -193,7 +194,8 @@ func (tx *Tx) RewriteAs(ctx context.Context, t *Table, columns int, indexes []In
 		return err
 	}
 	def := t.Def()
-	def.Columns, def.Indexes = columns, slices.Clone(indexes)
+	def.Columns, def.Indexes = columns, indexes
+	def = def.own()
 	if err := def.Validate(); err != nil {
 		return err
 	}

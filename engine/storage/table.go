@@ -53,6 +53,16 @@ func (def *TableDef) Validate() error {
 	return nil
 }
 
+// own returns def with a slice of its own, Filtered filled in.
+func (def TableDef) own() TableDef {
+	def.Indexes = slices.Clone(def.Indexes)
+	for i := range def.Indexes {
+		ix := &def.Indexes[i]
+		ix.Filtered = ix.Filtered || ix.Filter != nil
+	}
+	return def
+}
+
 func (ix *IndexDef) validate(columns int) error {
 	if ix.ID == 0 || len(ix.Key) == 0 {
 		return fmt.Errorf("storage: index %d with %d key columns", ix.ID, len(ix.Key))

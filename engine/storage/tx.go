@@ -108,6 +108,10 @@ func (s *Store) Begin(o *Owner) *Tx {
 // restarts.
 func (tx *Tx) ID() uint64 { return tx.w.id }
 
+// CommitNumber returns the place of the transaction's commit in the order of all
+// that made changes, 0 if it has not committed or has changed nothing.
+func (tx *Tx) CommitNumber() uint64 { return tx.w.csn.Load() }
+
 // Begun returns when the transaction began.
 func (tx *Tx) Begun() time.Time { return tx.begun }
 

@@ -131,3 +131,6 @@ func (tx *Tx) SnapshotView() *View {
 	}
 	return tx.snapshot
 }
+
+// Number returns the number of the newest commit that the view sees.
+func (v *View) Number() uint64 { return v.csn }

@@ -51,7 +51,7 @@ func FuzzParseBatch(f *testing.F) {
 }
 
 func FuzzParseTMRequest(f *testing.F) {
-	for _, s := range []string{"0500 02 00", "0700 01 6100 01 04 01 6200", "0900 01 6100", "0000"} {
+	for _, s := range []string{"0500 02 00", "0700 02 6100 01 04 02 6200", "0900 02 6100", "0000"} {
 		f.Add(append(allHeaders(1), unhex(f, s)...))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -236,3 +236,17 @@ func NegotiateVersion(offered uint32, strict bool) (uint32, bool) {
 	}
 	return 0, false
 }
+
+// AppendOldRefusal appends the refusal of a client of version 7.1 or before: an
+// ERROR token whose line has two bytes, and a DONE whose count has four.
+func AppendOldRefusal(dst []byte, m Message) []byte {
+	dst, at := beginLength(append(dst, tokenError))
+	dst = appendU32(dst, uint32(m.Number))
+	dst = append(dst, m.State, m.Class)
+	dst = appendUSVarChar(dst, m.Text, maxMessageText)
+	dst = appendBVarChar(dst, m.Server)
+	dst = appendBVarChar(dst, m.Procedure)
+	dst = endLength(appendU16(dst, uint16(m.Line)), at)
+	dst = appendU16(append(dst, tokenDone), uint16(DoneError))
+	return appendU32(appendU16(dst, 0), 0)
+}

@@ -262,7 +262,7 @@ func TestBatch(t *testing.T) {
 
 func TestTMRequest(t *testing.T) {
 	t.Parallel()
-	name := "03 74007800 3100"
+	name := "06 74007800 3100"
 	for _, tc := range []struct {
 		text    string
 		want    tds.TMRequest
@@ -295,7 +295,7 @@ func TestTMRequest(t *testing.T) {
 		}
 		checkPrefixes(t, b, nil, func(b []byte) error { _, err := tds.ParseTMRequest(b); return err })
 	}
-	for _, bad := range []string{"0500 06 00", "0900 00", "6300", "0200"} {
+	for _, bad := range []string{"0500 06 00", "0500 00 01 61", "0900 00", "6300", "0200"} {
 		if _, err := tds.ParseTMRequest(append(allHeaders(5), unhex(t, bad)...)); !errors.Is(err, tds.ErrMalformed) {
 			t.Errorf("%s: got %v, want %v", bad, err, tds.ErrMalformed)
 		}

@@ -58,16 +58,16 @@ func ParseTMRequest(b []byte) (TMRequest, error) {
 	switch r.Kind {
 	case TMBegin:
 		r.Isolation = c.isolation()
-		r.Name = c.bVarChar()
+		r.Name = c.transactionName()
 	case TMCommit, TMRollback:
-		r.Name = c.bVarChar()
+		r.Name = c.transactionName()
 		if c.u8()&tmFlagBegin != 0 {
 			r.BeginNext = true
 			r.NextIsolation = c.isolation()
-			r.NextName = c.bVarChar()
+			r.NextName = c.transactionName()
 		}
 	case TMSave:
-		r.Name = c.bVarChar()
+		r.Name = c.transactionName()
 		if c.err == nil && r.Name == "" {
 			c.malformed("savepoint without a name")
 		}
@@ -89,4 +89,13 @@ func (c *cursor) isolation() Isolation {
 		c.malformed("isolation level %d", l)
 	}
 	return l
+}
+
+// transactionName reads a name, whose length counts bytes (B_VARBYTE).
+func (c *cursor) transactionName() string {
+	n := int(c.u8())
+	if n%2 != 0 {
+		c.malformed("a transaction name of %d bytes", n)
+	}
+	return c.utf16(n / 2)
 }

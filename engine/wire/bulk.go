@@ -39,10 +39,6 @@ func newBulkStream(c *conn) *bulkStream {
 func (c *conn) readBulk(h tds.Header, b []byte, requests chan<- *request) error {
 	s := newBulkStream(c)
 	status := h.Status
-	if h.Status&tds.StatusEOM != 0 && h.Status&tds.StatusIgnore != 0 {
-		c.giveBuffer(b)
-		return nil
-	}
 	c.submit(&request{typ: tds.PacketBulk, status: status, bulk: s}, requests)
 	for {
 		s.push(b)

@@ -19,8 +19,8 @@
 //
 //   - A reply ends with exactly one final DONE, whatever the session does.
 //   - An attention is seen while a request runs: the request's context ends with the cause
-//     ErrAttention, and the reply ends with DONE_ATTN. An attention that
-//     crosses the end of a reply is answered on its own.
+//     ErrAttention, nothing more of its output is sent, and a message with
+//     DONE_ATTN follows the reply.
 //   - A connection that is cut ends the running request with ErrDisconnected.
 //     The session is closed in every case, once, after its last request has returned.
 //   - Input that is no TDS, and a panic in a session, end that connection only.

@@ -207,8 +207,12 @@ func (c *conn) loginRequest(l tds.Login, encrypted bool) LoginRequest {
 func (c *conn) refuse(e *sqlerr.Error) error {
 	m := c.message(ErrorMessage(e))
 	m.Line = max(m.Line, 1)
-	c.out.buf = tds.AppendMessage(c.out.buf, m)
-	c.out.buf = tds.AppendDone(c.out.buf, tds.DoneBatch, tds.DoneError, 0, 0)
+	if c.version == 0 { // older than what AppendMessage writes
+		c.out.buf = tds.AppendOldRefusal(c.out.buf, m)
+	} else {
+		c.out.buf = tds.AppendMessage(c.out.buf, m)
+		c.out.buf = tds.AppendDone(c.out.buf, tds.DoneBatch, tds.DoneError, 0, 0)
+	}
 	return errorsFirst(c.out.end(), errRefused)
 }
 

@@ -258,14 +258,17 @@ func (o *output) endCall(more tds.DoneStatus) {
 	w.buf = tds.AppendDone(w.buf, tds.DoneProc, status, tds.CommandExecute, 0)
 }
 
-// finish writes the end of the reply.
+// ignore makes the reply to a message that the client took back ([MS-TDS] 2.2.1.7).
+func (o *output) ignore() {
+	w := o.conn.out
+	w.buf = tds.AppendDone(w.buf[:tds.HeaderSize], tds.DoneBatch, tds.DoneError, 0, 0)
+}
+
+// finish writes the end of the reply. With an attention the statement that ran
+// has no end of its own, unless the two have crossed.
 func (o *output) finish(attention bool) {
 	w := o.conn.out
-	if attention {
-		o.release(tds.DoneMore)
-		w.buf = tds.AppendDone(w.buf, tds.DoneBatch, tds.DoneAttn, 0, 0)
-		return
-	}
+	o.failed = o.failed || attention && !o.holding
 	if o.fault != nil {
 		o.conn.log.Error().Err(o.fault).Msg("a result cannot be sent")
 		o.release(tds.DoneMore)

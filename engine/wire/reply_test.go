@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -134,6 +135,19 @@ func TestReplies(t *testing.T) {
 		b.batches[name] = func(_ context.Context, _ *session, out wire.Output) { f(out) }
 		b.calls[name] = func(_ context.Context, _ *session, _ wire.Call, out wire.Output) { f(out) }
 	}
+	waiting := make(chan struct{})
+	wait := func(ctx context.Context, out wire.Output) {
+		one(out, 1)
+		if out.Columns([]wire.Column{{Name: "n", Type: types.TypeInt}}) == nil {
+			waiting <- struct{}{}
+		}
+		<-ctx.Done()
+		if err := out.Row([]types.Value{types.NewInt(1)}); !errors.Is(err, wire.ErrAttention) {
+			t.Errorf("a row after the attention: got %v, want %v", err, wire.ErrAttention)
+		}
+	}
+	b.batches["wait"] = func(ctx context.Context, _ *session, out wire.Output) { wait(ctx, out) }
+	b.calls["wait"] = func(ctx context.Context, _ *session, _ wire.Call, out wire.Output) { wait(ctx, out) }
 	c := rawLoggedIn(t, newServer(t, b, wire.Options{ServerName: "srv"}))
 	for _, tc := range cases {
 		c.batch(tc.name)
@@ -169,11 +183,29 @@ func TestReplies(t *testing.T) {
 	c.send(tds.PacketAttention, tds.StatusEOM, nil)
 	compare(t, "attention", c.receive(), [][]byte{done(batch, tds.DoneAttn, 0, 0)})
 
-	// A message that is taken back has no reply.
+	// A message that is taken back.
 	c.send(tds.PacketBatch, 0, headers)
 	c.send(tds.PacketBatch, tds.StatusEOM|tds.StatusIgnore, types.EncodeUTF16("select"))
-	c.batch("select")
-	compare(t, "after a message that was taken back", c.receive(), [][]byte{oneRow(1), done(batch, count, sel, 1)})
+	compare(t, "a message that was taken back", c.receive(), [][]byte{done(batch, failed, 0, 0)})
+
+	// An attention while a statement runs: the reply is cut short, and the
+	// acknowledgement is a message of its own.
+	columns := oneRow(1)
+	columns = columns[:bytes.IndexByte(columns, 0xD1)]
+	c.batch("wait")
+	<-waiting
+	c.send(tds.PacketAttention, tds.StatusEOM, nil)
+	compare(t, "a reply that is cut short", c.receive(), [][]byte{
+		oneRow(1), done(batch, count|more, sel, 1), columns, done(batch, failed, 0, 0),
+	})
+	compare(t, "its attention", c.receive(), [][]byte{done(batch, tds.DoneAttn, 0, 0)})
+	c.send(tds.PacketRPC, tds.StatusEOM, append(slices.Clone(headers), execCall("wait")...))
+	<-waiting
+	c.send(tds.PacketAttention, tds.StatusEOM, nil)
+	compare(t, "a call that is cut short", c.receive(), [][]byte{
+		oneRow(1), done(inproc, count|more, sel, 1), columns, done(proc, failed, tds.CommandExecute, 0),
+	})
+	compare(t, "its attention", c.receive(), [][]byte{done(batch, tds.DoneAttn, 0, 0)})
 
 	// Requests that are sound but not supported are refused, and the connection goes on.
 	c.send(tds.PacketTM, tds.StatusEOM, append(slices.Clone(headers), 0, 0, 0, 0))

@@ -17,6 +17,7 @@ type request struct {
 	status    tds.Status // of the first packet: the reset bits
 	payload   []byte
 	bulk      *bulkStream // instead of payload, for a bulk load
+	ignored   bool        // the client took the message back
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	attention atomic.Bool
@@ -49,11 +50,8 @@ func (c *conn) read(requests chan<- *request) error {
 		if err != nil {
 			return err
 		}
-		if last.Status&tds.StatusIgnore != 0 { // taken back: there is no reply
-			c.giveBuffer(b)
-			continue
-		}
-		c.submit(&request{typ: h.Type, status: h.Status, payload: b}, requests)
+		ignored := last.Status&tds.StatusIgnore != 0
+		c.submit(&request{typ: h.Type, status: h.Status, payload: b, ignored: ignored}, requests)
 	}
 }
 
@@ -138,38 +136,45 @@ func (c *conn) settle(r *request) {
 }
 
 // handle runs one request and sends its reply. An error ends the connection.
+//
+// A reply that an attention has cut short ends as others do; a message of its
+// own with DONE_ATTN follows. [MS-TDS] 4.19.2 allows that DONE in the reply itself, but
+// tedious waits for the second message, which is what SQL Server sends.
 func (c *conn) handle(r *request) error {
 	defer c.settle(r)
 	o := &c.output
 	o.begin(r)
 	fatal := c.execute(r)
 	if r.bulk != nil {
-		if err := r.bulk.drain(); err != nil { // taken back, or cut: there is no reply
-			if errors.Is(err, errTakenBack) {
-				return c.takenBack()
-			}
+		switch err := r.bulk.drain(); {
+		case errors.Is(err, errTakenBack):
+			r.ignored = true
+		case err != nil:
 			return err
 		}
 	}
-	o.finish(c.conclude())
-	if err := errorsFirst(c.out.end(), o.err); err != nil {
-		return err
+	attention := c.conclude()
+	switch {
+	case r.ignored:
+		o.ignore()
+	case r.typ != tds.PacketAttention:
+		o.finish(attention)
+	}
+	if r.typ != tds.PacketAttention {
+		if err := errorsFirst(c.out.end(), o.err); err != nil {
+			return err
+		}
+	}
+	if attention {
+		c.out.buf = tds.AppendDone(c.out.buf, tds.DoneBatch, tds.DoneAttn, 0, 0)
+		if err := c.out.end(); err != nil {
+			return err
+		}
 	}
 	if fatal == nil && o.class >= fatalClass {
 		return errFatal
 	}
 	return fatal
-}
-
-// takenBack ends a request that wants no reply, but for that to an attention.
-func (c *conn) takenBack() error {
-	c.out.buf = c.out.buf[:tds.HeaderSize]
-	c.output.holding = false
-	if !c.conclude() {
-		return nil
-	}
-	c.output.finish(true)
-	return c.out.end()
 }
 
 // fatalClass is the severity from which on an error ends the connection.
@@ -187,6 +192,10 @@ func (c *conn) execute(r *request) (fatal error) {
 			c.output.internal("panic")
 		}
 	}()
+	if r.ignored {
+		c.giveBuffer(r.payload)
+		return nil
+	}
 	const reset = tds.StatusResetConnection | tds.StatusResetConnectionSkip
 	if r.status&reset != 0 {
 		if err := c.reset(r); err != nil {

@@ -1,0 +1,730 @@
+package storage_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"loopbroker/engine/storage"
+	"loopbroker/engine/types"
+)
+
+// durable opens a store on fs with small segments. It is not closed by the test's
+// end, but by the caller.
+func durable(fs *memFS, ctx context.Context) (*storage.Store, error) {
+	return storage.Open(ctx, storage.Options{Dir: "data", FS: fs, SegmentBytes: 4 << 10})
+}
+
+// abandon ends a store's goroutines after a crash. What it still tries to write
+// does not happen.
+func abandon(s *storage.Store, fs *memFS, ctx context.Context) {
+	fs.mu.Lock()
+	fs.stopAt = 1
+	fs.mu.Unlock()
+	_ = s.Close(ctx) // fails: the file system has stopped
+}
+
+// contents returns all rows of all tables, through each of their indexes.
+func contents(t *testing.T, s *storage.Store) string {
+	t.Helper()
+	tables := s.Tables()
+	slices.SortFunc(tables, func(a, b *storage.Table) int { return int(a.ID()) - int(b.ID()) })
+	var b strings.Builder
+	for _, tab := range tables {
+		fmt.Fprintf(&b, "%d(%d):", tab.ID(), tab.Columns())
+		for i, ix := range tab.Def().Indexes {
+			if ix.Filtered && ix.Filter == nil {
+				if err := tab.RebindFilter(ix.ID, isReady); err != nil {
+					t.Error(err)
+				}
+			}
+			tx := s.Begin(nil)
+			c := tx.Scan(t.Context(), tab, i, everything, readLocked)
+			var rows []string
+			for c.Next() {
+				rows = append(rows, fmt.Sprint(c.Row()[0].Int(), ",", c.Row()[1].Int(), ",", len(c.Row())))
+			}
+			if c.Err() != nil {
+				t.Errorf("table %d index %d: %v", tab.ID(), ix.ID, c.Err())
+			}
+			c.Close()
+			tx.Rollback()
+			slices.Sort(rows)
+			fmt.Fprintf(&b, " %d%v", ix.ID, rows)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// script is a short life of a database. Each step is one transaction, or a
+// checkpoint (false).
+type script []func(t *testing.T, s *storage.Store, tx *storage.Tx) bool
+
+func insert(t *testing.T, tab *storage.Table, tx *storage.Tx, rows ...types.Row) {
+	t.Helper()
+	for _, r := range rows {
+		if _, err := tx.Insert(t.Context(), tab, r, 0); err != nil {
+			t.Errorf("Insert: %v", err)
+		}
+	}
+}
+
+func eachRow(t *testing.T, tab *storage.Table, tx *storage.Tx, f func(id storage.RowID, r types.Row) error) {
+	t.Helper()
+	c := tx.Scan(t.Context(), tab, 0, everything, storage.Access{Mode: storage.U})
+	defer c.Close()
+	var ids []storage.RowID
+	var rows []types.Row
+	for c.Next() {
+		ids, rows = append(ids, c.ID()), append(rows, c.Row())
+	}
+	for i := range ids {
+		if err := f(ids[i], rows[i]); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func lifeOfADatabase() script {
+	second := queue()
+	second.ID = 200
+	big := string(make([]byte, 1500))
+	return script{
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			tab, err := tx.CreateTable(queue())
+			if err != nil {
+				t.Error(err)
+			}
+			insert(t, tab, tx, row(1, ready, "one"), row(2, leased, "two"))
+			return true
+		},
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			insert(t, s.Table(tableID), tx, row(3, ready, big), row(4, ready, big))
+			return true
+		},
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			tab := s.Table(tableID)
+			mark := tx.Savepoint()
+			insert(t, tab, tx, row(99, ready, "undone"))
+			tx.RollbackTo(mark)
+			eachRow(t, tab, tx, func(id storage.RowID, r types.Row) error {
+				return tx.Update(t.Context(), tab, id, row(r[0].Int(), 1-r[1].Int(), big), 0)
+			})
+			return true
+		},
+		func(*testing.T, *storage.Store, *storage.Tx) bool { return false },
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			tab := s.Table(tableID)
+			eachRow(t, tab, tx, func(id storage.RowID, r types.Row) error {
+				if r[0].Int()%2 == 0 {
+					return tx.Delete(t.Context(), tab, id, 0)
+				}
+				return nil
+			})
+			insert(t, tab, tx, row(2, ready, "again"))
+			return true
+		},
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			tab, err := tx.CreateTable(second)
+			if err != nil {
+				t.Error(err)
+			}
+			insert(t, tab, tx, row(10, ready, ""), row(11, leased, ""))
+			return true
+		},
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			tab := s.Table(tableID)
+			err := tx.Rewrite(t.Context(), tab, 4, func(r types.Row) (types.Row, error) {
+				return append(r[:3:3], types.NewInt(7)), nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			insert(t, tab, tx, append(row(5, ready, big), types.NewInt(8)))
+			return true
+		},
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			tab := s.Table(200)
+			if err := tx.Truncate(t.Context(), tab); err != nil {
+				t.Error(err)
+			}
+			insert(t, tab, tx, row(12, ready, ""))
+			byState := storage.IndexDef{ID: 5, Key: []storage.KeyColumn{{Ordinal: 1, Type: types.TypeInt}}}
+			if err := tx.CreateIndex(t.Context(), tab, byState); err != nil {
+				t.Error(err)
+			}
+			return true
+		},
+		func(*testing.T, *storage.Store, *storage.Tx) bool { return false },
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+			if err := tx.DropTable(s.Table(tableID)); err != nil {
+				t.Error(err)
+			}
+			if err := tx.DropIndex(s.Table(200), 2); err != nil {
+				t.Error(err)
+			}
+			return true
+		},
+	}
+}
+
+// play runs the script until a step fails. states[i] is what the database holds
+// after i steps; acked is how many steps were acknowledged.
+func (sc script) play(t *testing.T, s *storage.Store) (states []string, acked int) {
+	t.Helper()
+	states = []string{contents(t, s)}
+	for i, step := range sc {
+		tx := s.Begin(nil)
+		if !step(t, s, tx) {
+			tx.Rollback()
+			states = append(states, states[i])
+			if err := s.Checkpoint(t.Context()); err != nil {
+				return states, i + 1 // a checkpoint that failed has changed nothing
+			}
+			continue
+		}
+		err := tx.Commit(t.Context())
+		if err != nil {
+			return states, i
+		}
+		states = append(states, contents(t, s))
+	}
+	return states, len(sc)
+}
+
+// TestStopAtEveryStep stops the file system at each operation of a script in
+// turn, in three ways, and checks what the next process finds: all that was
+// acknowledged, and of the transaction on its way all or nothing.
+func TestStopAtEveryStep(t *testing.T) {
+	t.Parallel()
+	sc := lifeOfADatabase()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, acked := sc.play(t, s)
+	if acked != len(sc) {
+		t.Fatalf("undisturbed run stopped after %d steps", acked)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	total := fs.ops
+	t.Logf("%d operations", total)
+	for stop := 1; stop <= total+1; stop++ {
+		for _, how := range []crash{killed, powerOff, torn} {
+			stopAndRecover(t, sc, states, stop, how)
+		}
+	}
+}
+
+func stopAndRecover(t *testing.T, sc script, states []string, stop int, how crash) {
+	t.Helper()
+	fs := newMemFS()
+	fs.stopAt = stop
+	acked := 0
+	if s, err := durable(fs, t.Context()); err == nil {
+		_, acked = sc.play(t, s)
+		_ = s.Close(t.Context()) // may fail: the file system may have stopped
+	}
+	rnd := rand.New(rand.NewPCG(uint64(stop), uint64(how)))
+	next := fs.after(how, rnd)
+	for range 2 { // what recovery leaves must be good for another one
+		s, err := durable(next, t.Context())
+		if err != nil {
+			t.Errorf("stop at %d (%d): %v", stop, how, err)
+			return
+		}
+		got := contents(t, s)
+		ok := got == states[acked] || acked+1 < len(states) && got == states[acked+1]
+		if !ok {
+			t.Errorf("stop at %d (%d): %d acknowledged steps, got\n%s\nwant\n%s", stop, how, acked, got, states[acked])
+		}
+		image := next.after(how, rnd)
+		abandon(s, next, t.Context())
+		next = image
+	}
+}
+
+// TestRecoverAfterKill: a copy of the files at any moment of a running store is
+// what kill -9 leaves.
+func TestRecoverAfterKill(t *testing.T) {
+	t.Parallel()
+	sc := lifeOfADatabase()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range sc {
+		sc[i:i+1].play(t, s)
+		want := contents(t, s)
+		tx := s.Begin(nil) // never committed
+		for _, tab := range s.Tables() {
+			r := row(1000, ready, "open")
+			for len(r) < tab.Columns() {
+				r = append(r, types.Null)
+			}
+			insert(t, tab, tx, r)
+		}
+		copied := fs.after(killed, nil)
+		tx.Rollback()
+		again, err := durable(copied, t.Context())
+		if err != nil {
+			t.Fatalf("after step %d: %v", i, err)
+		}
+		if got := contents(t, again); got != want {
+			t.Errorf("after step %d: got\n%s\nwant\n%s", i, got, want)
+		}
+		if newTx := again.Begin(nil); newTx.ID() <= 1 {
+			t.Errorf("transaction ids start again at %d", newTx.ID())
+		}
+		if err := again.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// threeCommits returns the files of a store with a table and three commits in
+// one segment, the name of the segment and the places of its frames.
+func threeCommits(t *testing.T) (fs *memFS, segment string, frames []int) {
+	t.Helper()
+	live := newMemFS()
+	s, err := durable(live, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := s.Begin(nil)
+	tab, err := tx.CreateTable(accounts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(3) {
+		insert(t, tab, tx, row(i, i, "note"))
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tx = s.Begin(nil)
+	}
+	tx.Rollback()
+	fs = live.after(killed, nil)
+	abandon(s, live, t.Context())
+	for name := range fs.names {
+		if strings.HasSuffix(name, ".seg") {
+			segment = name
+		}
+	}
+	data := fs.names[segment].data
+	for at := 0; ; {
+		i := bytes.Index(data[at:], []byte("FRAM"))
+		if i < 0 {
+			break
+		}
+		frames = append(frames, at+i)
+		at += i + 1
+	}
+	if len(frames) != 3 {
+		t.Fatalf("%d frames", len(frames))
+	}
+	return fs, segment, frames
+}
+
+func rowsAfter(t *testing.T, fs *memFS) (int64, error) {
+	t.Helper()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		return 0, err
+	}
+	defer abandon(s, fs, t.Context())
+	return s.Table(tableID).Rows(), nil
+}
+
+// TestTornTail cuts the last record at every byte, leaving zeros or rubbish.
+func TestTornTail(t *testing.T) {
+	t.Parallel()
+	fs, segment, frames := threeCommits(t)
+	data := fs.names[segment].data
+	end := frames[2] + len(bytes.TrimRight(data[frames[2]:], "\x00"))
+	for cut := frames[2]; cut <= end; cut++ {
+		for _, rest := range [][]byte{nil, make([]byte, 64), bytes.Repeat([]byte("FRAMrubbish"), 9)} {
+			image := fs.after(killed, nil)
+			image.names[segment].data = append(slices.Clone(data[:cut]), rest...)
+			want := int64(2)
+			if cut == end {
+				want = 3
+			}
+			// The record may end in zeros, which a cut followed by zeros restores.
+			got, err := rowsAfter(t, image)
+			if err != nil || got != want && !(got == 3 && bytes.HasPrefix(image.names[segment].data[cut:], data[cut:end])) {
+				t.Errorf("cut at %d of %d to %d: %d rows, %v", cut, frames[2], end, got, err)
+			}
+		}
+	}
+}
+
+// TestBitFlip flips one bit in every byte of the log, one after the other. In
+// the last record that is a torn tail; anywhere before, it is named.
+func TestBitFlip(t *testing.T) {
+	t.Parallel()
+	fs, segment, frames := threeCommits(t)
+	size := frames[2] + len(bytes.TrimRight(fs.names[segment].data[frames[2]:], "\x00"))
+	for at := range size {
+		image := fs.after(killed, nil)
+		image.names[segment].data[at] ^= 1 << (at % 8)
+		rows, err := rowsAfter(t, image)
+		if at >= frames[2] {
+			if err != nil || rows != 2 {
+				t.Errorf("flip at %d, in the last record: %d rows, %v", at, rows, err)
+			}
+			continue
+		}
+		var damage *storage.CorruptError
+		switch {
+		case errors.Is(err, storage.ErrNewerFormat) && at >= 8 && at < 12:
+		case !errors.As(err, &damage):
+			t.Errorf("flip at %d of %v: %d rows, %v", at, frames, rows, err)
+		case filepath.Base(damage.File) != filepath.Base(segment):
+			t.Errorf("flip at %d: damage in %s", at, damage.File)
+		}
+	}
+}
+
+func TestDamagedCheckpoint(t *testing.T) {
+	t.Parallel()
+	live := newMemFS()
+	s, err := durable(live, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lifeOfADatabase()[:3].play(t, s)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	for n := range live.names {
+		if strings.HasSuffix(n, ".ckp") {
+			name = n
+		}
+	}
+	size := len(live.names[name].data)
+	if size < 1000 {
+		t.Fatalf("checkpoint of %d bytes", size)
+	}
+	for at := range size {
+		image := live.after(killed, nil)
+		image.names[name].data[at] ^= 0x10
+		_, err := rowsAfter(t, image)
+		if !errors.Is(err, storage.ErrCorrupt) && !(errors.Is(err, storage.ErrNewerFormat) && at >= 8 && at < 12) {
+			t.Fatalf("flip at %d: %v", at, err)
+		}
+	}
+	for _, cut := range []int{0, 20, 40, size / 2, size - 1} {
+		image := live.after(killed, nil)
+		image.names[name].data = image.names[name].data[:cut]
+		if _, err := rowsAfter(t, image); !errors.Is(err, storage.ErrCorrupt) {
+			t.Errorf("cut at %d: %v", cut, err)
+		}
+	}
+}
+
+func TestMissingSegment(t *testing.T) {
+	t.Parallel()
+	live := newMemFS()
+	s, err := durable(live, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lifeOfADatabase()[:3].play(t, s)
+	image := live.after(killed, nil)
+	abandon(s, live, t.Context())
+	var segments []string
+	for name := range image.names {
+		if strings.HasSuffix(name, ".seg") {
+			segments = append(segments, name)
+		}
+	}
+	slices.Sort(segments)
+	if len(segments) < 2 {
+		t.Fatalf("segments %q", segments)
+	}
+	for _, gone := range segments[:len(segments)-1] {
+		without := image.after(killed, nil)
+		delete(without.names, gone)
+		if _, err := rowsAfter(t, without); !errors.Is(err, storage.ErrCorrupt) {
+			t.Errorf("without %s: %v", gone, err)
+		}
+	}
+}
+
+func TestNewerFormat(t *testing.T) {
+	t.Parallel()
+	fs, segment, _ := threeCommits(t)
+	fs.names[segment].data[8]++
+	_, err := rowsAfter(t, fs)
+	if !errors.Is(err, storage.ErrNewerFormat) {
+		t.Errorf("got %v, want ErrNewerFormat", err)
+	}
+}
+
+func TestOneProcessOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := storage.Open(t.Context(), storage.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.Open(t.Context(), storage.Options{Dir: dir}); !errors.Is(err, storage.ErrLocked) {
+		t.Errorf("second Open: %v, want ErrLocked", err)
+	}
+	lifeOfADatabase()[:3].play(t, s)
+	want := contents(t, s)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err = storage.Open(t.Context(), storage.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, s); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFullDisk: commits fail while there is no space, and only those.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := lifeOfADatabase()
+	sc[:2].play(t, s)
+	want := contents(t, s)
+	full := func(op, _ string) error {
+		if op == "write" || op == "create" {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	fs.mu.Lock()
+	fs.fail = full
+	fs.mu.Unlock()
+	tx := s.Begin(nil)
+	insert(t, s.Table(tableID), tx, row(50, ready, ""))
+	if err := tx.Commit(t.Context()); !errors.Is(err, storage.ErrLogFull) {
+		t.Errorf("Commit: %v, want ErrLogFull", err)
+	}
+	if got := contents(t, s); got != want {
+		t.Errorf("after the failure: got\n%s\nwant\n%s", got, want)
+	}
+	if err := s.Checkpoint(t.Context()); err == nil {
+		t.Error("a checkpoint on a full disk succeeded")
+	}
+	fs.mu.Lock()
+	fs.fail = nil
+	fs.mu.Unlock()
+	sc[2:5].play(t, s)
+	want = contents(t, s)
+	copied := fs.after(powerOff, nil)
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	again, err := durable(copied, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, again); got != want {
+		t.Errorf("recovered: got\n%s\nwant\n%s", got, want)
+	}
+	if err := again.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailedSync: after a failed sync nothing is promised any more.
+func TestFailedSync(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := lifeOfADatabase()
+	sc[:2].play(t, s)
+	want := contents(t, s)
+	fault := errors.New("input/output error")
+	fs.mu.Lock()
+	fs.fail = func(op, _ string) error {
+		if op == "sync" {
+			return fault
+		}
+		return nil
+	}
+	fs.mu.Unlock()
+	for range 2 {
+		tx := s.Begin(nil)
+		insert(t, s.Table(tableID), tx, row(50, ready, ""))
+		if err := tx.Commit(t.Context()); !errors.Is(err, storage.ErrLogFailed) || !errors.Is(err, fault) {
+			t.Errorf("Commit: %v, want ErrLogFailed for %v", err, fault)
+		}
+	}
+	if got := contents(t, s); got != want {
+		t.Errorf("after the failure: got\n%s\nwant\n%s", got, want)
+	}
+	copied := fs.after(powerOff, nil)
+	abandon(s, fs, t.Context())
+	again, err := durable(copied, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, again); got != want {
+		t.Errorf("recovered: got\n%s\nwant\n%s", got, want)
+	}
+	abandon(again, copied, t.Context())
+}
+
+func TestRelaxedSyncsSoon(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := storage.Open(t.Context(), storage.Options{Dir: "data", FS: fs, Durability: storage.Relaxed, SyncInterval: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, _ := lifeOfADatabase()[:2].play(t, s)
+	for want := states[2]; ; {
+		copied := fs.after(powerOff, nil)
+		again, err := durable(copied, t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := contents(t, again)
+		abandon(again, copied, t.Context())
+		if got == want {
+			break
+		}
+		if !slices.Contains(states, got) {
+			t.Fatalf("got\n%s, a state that never was", got)
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDelayedCommitOrder(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := s.Begin(nil)
+	tab, err := tx.CreateTable(accounts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert(t, tab, tx, row(1, 1, ""))
+	if err := tx.CommitDelayed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tx = s.Begin(nil)
+	insert(t, tab, tx, row(2, 2, ""))
+	if err := tx.Commit(t.Context()); err != nil { // carries the delayed one with it
+		t.Fatal(err)
+	}
+	copied := fs.after(powerOff, nil)
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n, err := rowsAfter(t, copied); n != 2 || err != nil {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
+func TestTemporaryTablesDoNotSurvive(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	def := accounts()
+	def.Temporary = true
+	tx := s.Begin(nil)
+	tab, err := tx.CreateTable(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert(t, tab, tx, row(1, 1, ""))
+	if tx.Writes() {
+		t.Error("changes to a temporary table count as logged")
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(again.Tables()); n != 0 {
+		t.Errorf("%d tables after recovery", n)
+	}
+	if err := again.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClosedStore(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lifeOfADatabase()[:1].play(t, s)
+	tab := s.Table(tableID)
+	a, b := s.Begin(nil), s.Begin(nil)
+	insert(t, tab, a, row(5, 5, ""))
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.Insert(t.Context(), tab, row(5, 6, ""), storage.Forever)
+		done <- err
+	}()
+	for {
+		if _, ok := b.Owner().WaitsFor(); ok {
+			break
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; !errors.Is(err, storage.ErrClosed) {
+		t.Errorf("waiting insertion: %v, want ErrClosed", err)
+	}
+	if err := a.Commit(t.Context()); !errors.Is(err, storage.ErrClosed) {
+		t.Errorf("Commit: %v, want ErrClosed", err)
+	}
+	b.Rollback()
+	if err := s.Close(t.Context()); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
