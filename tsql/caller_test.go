@@ -209,7 +209,6 @@ func TestBrokenLink(t *testing.T) {
 	tests := []struct{ name, damage string }{
 		{"no such server", "UPDATE [dbo].[api_broker_setting] SET link_server = N'nowhere'"},
 		{"rpc out is off", "DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); EXEC sp_serveroption @s, N'rpc out', N'false'"},
-		{"promotion is on", "DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); EXEC sp_serveroption @s, N'remote proc transaction promotion', N'true'"},
 		{"no mapping", "DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); DECLARE @l sysname = SUSER_SNAME(); EXEC sp_droplinkedsrvlogin @s, @l"},
 		{"no permission", "DENY EXECUTE ON [dbo].[sp_api_broker_request_linked_server] TO public"},
 		{"no procedure", "DROP PROCEDURE [dbo].[sp_api_broker_request_linked_server]"},
@@ -250,6 +249,24 @@ INSERT INTO #answer (code, error, id, trancount, state) VALUES (@rc, @error, @id
 				t.Errorf("%d requests were stored", got)
 			}
 		})
+	}
+}
+
+// TestPromotion has a link that lost its one essential option. The server then
+// wants a distributed transaction, and dooms the caller's; nothing else is left
+// than to say so.
+func TestPromotion(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	db.exec("DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); EXEC sp_serveroption @s, N'remote proc transaction promotion', N'true'")
+	conn := db.session()
+	must(t, conn, "BEGIN TRANSACTION")
+	if _, err := ask(t.Context(), conn, requestBatch("@url = N'http://h/', @wait = 0")); errorNumber(err) != 7391 {
+		t.Errorf("got %v, want 7391", err)
+	}
+	must(t, conn, "IF @@TRANCOUNT > 0 ROLLBACK")
+	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
+		t.Errorf("%d requests were stored", got)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // database is a deployed database of a test, with its loopback set up.
 type database struct {
 	*sql.DB
-	t      *testing.T
+	t      testing.TB
 	schema tsql.Schema
 }
 
@@ -28,7 +28,7 @@ var databases atomic.Int64
 
 // openServer returns a pool on an empty database: one of the embedded engine's, or
 // a new one on the server of LOOPBROKER_TEST_DSN.
-func openServer(t *testing.T) *sql.DB {
+func openServer(t testing.TB) *sql.DB {
 	t.Helper()
 	ctx := t.Context()
 	if dsn := os.Getenv("LOOPBROKER_TEST_DSN"); dsn != "" {
@@ -52,7 +52,7 @@ func openServer(t *testing.T) *sql.DB {
 }
 
 // openReal makes a database of its own on a real server, dropped afterwards.
-func openReal(t *testing.T, dsn string) *sql.DB {
+func openReal(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	ctx := t.Context()
 	admin, err := sql.Open("sqlserver", dsn)
@@ -80,7 +80,7 @@ func openReal(t *testing.T, dsn string) *sql.DB {
 }
 
 // deployed returns a database with every object, without a loopback.
-func deployed(t *testing.T) *database {
+func deployed(t testing.TB) *database {
 	t.Helper()
 	db := openServer(t)
 	if err := tsql.Deploy(t.Context(), db, tsql.Options{}); err != nil {
@@ -96,7 +96,7 @@ func deployed(t *testing.T) *database {
 const loopbackPassword = "Loop-back.1234"
 
 // looped returns a database with every object and a loopback.
-func looped(t *testing.T) *database {
+func looped(t testing.TB) *database {
 	t.Helper()
 	db := deployed(t)
 	login := fmt.Sprintf("loopback_%d_%d", os.Getpid(), databases.Add(1))
@@ -149,7 +149,7 @@ func (db *database) session() *sql.Conn {
 }
 
 // must runs a batch on one connection.
-func must(t *testing.T, conn *sql.Conn, batch string) {
+func must(t testing.TB, conn *sql.Conn, batch string) {
 	t.Helper()
 	if _, err := conn.ExecContext(t.Context(), batch); err != nil {
 		t.Fatalf("%s: %v", batch, err)
@@ -210,7 +210,7 @@ func ask(ctx context.Context, q queryer, batch string, args ...any) (answer, err
 }
 
 // mustAsk is ask for a call that must not throw.
-func mustAsk(t *testing.T, q queryer, batch string, args ...any) answer {
+func mustAsk(t testing.TB, q queryer, batch string, args ...any) answer {
 	t.Helper()
 	a, err := ask(t.Context(), q, batch, args...)
 	if err != nil {

@@ -353,7 +353,7 @@ func (r refuser) Complete(ctx context.Context, batch []loopbroker.Completion) ([
 func TestRun_Fleet(t *testing.T) {
 	t.Parallel()
 
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { runFleet(t, seed) })
@@ -362,7 +362,7 @@ func TestRun_Fleet(t *testing.T) {
 }
 
 func runFleet(t *testing.T, seed uint64) {
-	const workers, requests = 4, 400
+	const workers, requests = 4, 200
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 1))
 	draw := func(n int) int {

@@ -69,9 +69,11 @@ type Options struct {
 	// Defaults to 50.
 	MaxShared int
 
-	// Completers is how many calls that store replies run at once.
+	// Completers is how many calls that store small replies run at once. One is
+	// best unless the database is far away: what becomes ready during its call goes
+	// together in the next. Large replies have calls of their own.
 	//
-	// Defaults to 2.
+	// Defaults to 1.
 	Completers int
 
 	// RetryBase and RetryCap shape the pause before the next attempt: a random part
@@ -137,7 +139,7 @@ func (o Options) WithDefaults() Options {
 	o.MaxPoll = cmp.Or(o.MaxPoll, time.Second)
 	o.MaxBatch = cmp.Or(o.MaxBatch, 64)
 	o.MaxShared = cmp.Or(o.MaxShared, 50)
-	o.Completers = cmp.Or(o.Completers, 2)
+	o.Completers = cmp.Or(o.Completers, 1)
 	o.RetryBase = cmp.Or(o.RetryBase, 250*time.Millisecond)
 	o.RetryCap = cmp.Or(o.RetryCap, time.Minute)
 	o.TotalTimeout = cmp.Or(o.TotalTimeout, time.Hour)

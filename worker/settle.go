@@ -46,11 +46,16 @@ func (w *Worker) persist(ctx context.Context, f func(context.Context) error) err
 func (w *Worker) settleReply(ctx context.Context, d loopbroker.Delivery, r loopbroker.Reply) {
 	r = w.finish(d, r)
 	done := make(chan result, 1)
-	select {
-	case w.settles <- settling{completion: loopbroker.Completion{Lease: d.Lease, Reply: r}, done: done}:
-	case <-w.quit:
-		w.unsettled(d, loopbroker.ErrStopped)
-		return
+	one := settling{completion: loopbroker.Completion{Lease: d.Lease, Reply: r}, done: done}
+	if large(r) {
+		w.storeBatch(ctx, []settling{one}) // nobody should wait for its way
+	} else {
+		select {
+		case w.settles <- one:
+		case <-w.quit:
+			w.unsettled(d, loopbroker.ErrStopped)
+			return
+		}
 	}
 	out := <-done
 	switch {
@@ -64,6 +69,9 @@ func (w *Worker) settleReply(ctx context.Context, d loopbroker.Delivery, r loopb
 		w.bury(ctx, d, loopbroker.FailedReply(f), f.Error())
 	}
 }
+
+// large reports whether a reply is too big to share a call.
+func large(r loopbroker.Reply) bool { return r.Body != nil || len(r.JSON) > 32<<10 }
 
 // complete is a completer's loop: it takes what is ready, and stores it.
 func (w *Worker) complete(ctx context.Context) {

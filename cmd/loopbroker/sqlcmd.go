@@ -20,8 +20,8 @@ import (
 // sqlCommand runs T-SQL: a small sqlcmd.
 type sqlCommand struct {
 	target
-	Query []string `short:"Q" placeholder:"TEXT" help:"Run this text and exit. May be given more than once."`
-	Input []string `short:"i" placeholder:"FILE" help:"Run this file, with GO between batches. May be given more than once."`
+	Query []string `short:"Q" sep:"none" placeholder:"TEXT" help:"Run this text and exit. May be given more than once."`
+	Input []string `short:"i" sep:"none" placeholder:"FILE" help:"Run this file, with GO between batches. May be given more than once."`
 	Go    bool     `short:"k" name:"keep-going" help:"Go on with the next batch after an error. The exit code still tells."`
 }
 
@@ -181,49 +181,63 @@ const sampleRows = 500
 // maxWidth is the widest a column is padded to.
 const maxWidth = 60
 
-// table prints one result set.
+// table prints one result set. Next is not called again once it has reported
+// false: the driver would go on with the next result set.
 func (p *printer) table(rows *sql.Rows) error {
 	cols, err := rows.ColumnTypes()
 	if err != nil {
 		return err
 	}
-	width := make([]int, len(cols))
-	head := make([]string, len(cols))
-	for i, c := range cols {
-		head[i], width[i] = c.Name(), max(utf8.RuneCountInString(c.Name()), 1)
-	}
 	var sample [][]string
-	for len(sample) < sampleRows && rows.Next() {
-		r, err := scanText(rows, cols)
-		if err != nil {
-			return err
-		}
-		for i, s := range r {
-			width[i] = max(width[i], min(utf8.RuneCountInString(s), maxWidth))
-		}
-		sample = append(sample, r)
-	}
-	rule := make([]string, len(cols))
-	for i := range rule {
-		rule[i] = strings.Repeat("-", width[i])
-	}
-	for _, line := range append([][]string{head, rule}, sample...) {
-		if err := p.line(line, width); err != nil {
-			return err
-		}
-	}
+	var width []int // known once the head is printed
 	for rows.Next() {
 		r, err := scanText(rows, cols)
 		if err != nil {
 			return err
 		}
+		if width == nil {
+			if sample = append(sample, r); len(sample) < sampleRows {
+				continue
+			}
+			if width, err = p.head(cols, sample); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := p.line(r, width); err != nil {
+			return err
+		}
+	}
+	if width == nil {
+		if _, err := p.head(cols, sample); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
 }
 
+// head prints the names of the columns and the first rows, and returns the widths
+// that it has chosen for all.
+func (p *printer) head(cols []*sql.ColumnType, sample [][]string) ([]int, error) {
+	width := make([]int, len(cols))
+	names := make([]string, len(cols))
+	rules := make([]string, len(cols))
+	for i, c := range cols {
+		names[i], width[i] = c.Name(), max(utf8.RuneCountInString(c.Name()), 1)
+		for _, r := range sample {
+			width[i] = max(width[i], min(utf8.RuneCountInString(r[i]), maxWidth))
+		}
+		rules[i] = strings.Repeat("-", width[i])
+	}
+	for _, line := range append([][]string{names, rules}, sample...) {
+		if err := p.line(line, width); err != nil {
+			return nil, err
+		}
+	}
+	return width, nil
+}
+
+// line prints the cells of a row.
 func (p *printer) line(cells []string, width []int) error {
 	var sb strings.Builder
 	for i, s := range cells {

@@ -27,6 +27,9 @@ func (b *binder) condition(e syntax.Expr) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f, ok := x.(*Func); ok && f.F.ColumnArg { // UPDATE(column) in a trigger
+		return &Compare{Op: syntax.OpEq, L: x, R: &Const{Value: types.NewBit(true), T: types.TypeBit}}, nil
+	}
 	if !IsCondition(x) {
 		return nil, fail(e, 4145, "condition")
 	}

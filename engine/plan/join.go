@@ -279,15 +279,33 @@ func (f *fromPlan) first(it *fromItem, conds []Expr, want []SortKey) (Rel, bool)
 // join places a further item under a join with what is there.
 func (f *fromPlan) join(l Rel, it *fromItem, conds []Expr, placed sources) Rel {
 	j := &Join{Kind: JoinInner, L: l, Left: sorted(placed), Right: sorted(it.own)}
-	if it.lone {
-		j.R, _ = f.outer(it, conds, nil)
-		if len(it.deps) == 0 {
-			j.R = f.spool(j.R, it, placed)
-		}
+	if it.lone && (len(it.deps) > 0 || f.seeksLeft(it, conds)) {
+		sub := &fromPlan{planner: f.planner, repeated: true, forceOrder: f.forceOrder}
+		j.R, _ = sub.outer(it, conds, nil)
 		return j
 	}
 	j.R = f.repeatedly(it, conds, placed)
 	return j
+}
+
+// seeksLeft reports whether the left side of an outer join can be found by a
+// seek for each row before it.
+func (f *fromPlan) seeksLeft(it *fromItem, conds []Expr) bool {
+	j := it.rel.(*Join)
+	s, ok := j.L.(*Scan)
+	if !ok || j.Kind == JoinFull {
+		return false
+	}
+	right := definedBy(j.R)
+	var below []Expr
+	for _, c := range conds {
+		if len(sourcesOf(c, right)) == 0 {
+			below = append(below, c)
+		}
+	}
+	probe := *s
+	f.choosePath(&probe, below, f.known(it.own), nil)
+	return len(probe.Path.Keys) > 0
 }
 
 // leaf plans a single source with the conditions on it.
@@ -367,8 +385,12 @@ func (f *fromPlan) repeatedly(it *fromItem, conds []Expr, placed sources) Rel {
 		return f.leaf(it, conds, nil)
 	}
 	sp.Again = work || f.readsOutside(it)
-	sub := &fromPlan{planner: f.planner, all: f.all, conds: f.conds}
-	sp.X = sub.leaf(it, local, nil)
+	sub := &fromPlan{planner: f.planner, all: f.all, forceOrder: f.forceOrder}
+	if it.lone {
+		sp.X, _ = sub.outer(it, local, nil)
+	} else {
+		sp.X = sub.leaf(it, local, nil)
+	}
 	sp.Sources = sorted(it.own)
 	return filtered(sp, rest)
 }
@@ -438,11 +460,6 @@ func rangeOf(r Rel) (lo, hi int) {
 		}
 	}
 	return lo, hi
-}
-
-// spool keeps the frames of a whole subtree for the run.
-func (f *fromPlan) spool(r Rel, it *fromItem, _ sources) Rel {
-	return &Spool{ID: f.b.state(), X: r, Sources: sorted(it.own), Again: f.readsOutside(it)}
 }
 
 // hashKey makes an equality between the item and others a key of the spool.

@@ -22,6 +22,9 @@ func (c *compiler) statements(list []syntax.Statement) error {
 
 // statement compiles one statement.
 func (c *compiler) statement(s syntax.Statement) error {
+	if err := c.declared(s); err != nil {
+		return err
+	}
 	switch s := s.(type) {
 	case *syntax.Block:
 		return c.statements(s.Body)
@@ -33,14 +36,14 @@ func (c *compiler) statement(s syntax.Statement) error {
 		return c.loopExit(s)
 	case *syntax.Goto:
 		at := c.emit(s, nil)
-		c.gotos = append(c.gotos, pendingGoto{at, catalog.Fold(s.Label.Name), s.Line})
+		c.gotos = append(c.gotos, pendingGoto{at: at, label: catalog.Fold(s.Label.Name), line: s.Line, within: c.within})
 		return nil
 	case *syntax.Label:
 		key := catalog.Fold(s.Name.Name)
 		if _, twice := c.p.labels[key]; twice {
 			return sqlerr.New(132, s.Name.Name).At(s.Line)
 		}
-		c.p.labels[key] = c.here()
+		c.p.labels[key] = label{at: c.here(), within: c.within}
 		return nil
 	case *syntax.TryCatch:
 		return c.tryCatch(s)
@@ -107,7 +110,7 @@ func (c *compiler) whileStatement(s *syntax.While) error {
 	cond := newLazyCondition(s.Cond)
 	start := c.here()
 	test := c.emit(s, nil)
-	c.loops = append(c.loops, loop{start: start, tries: c.tries})
+	c.loops = append(c.loops, loop{start: start, within: c.within})
 	if err := c.statement(s.Body); err != nil {
 		return err
 	}
@@ -116,18 +119,18 @@ func (c *compiler) whileStatement(s *syntax.While) error {
 	c.patch(test, jumpUnless(cond, end))
 	n := len(c.loops) - 1
 	for _, at := range c.loops[n].breaks {
-		c.patch(at, c.leaveTries(c.loops[n].tries, at, end))
+		c.patch(at, leaveBlocks(c.loops[n].within, end))
 	}
 	c.loops = c.loops[:n]
 	return nil
 }
 
-// leaveTries jumps out of a loop and out of the TRY blocks opened within it.
-func (c *compiler) leaveTries(depth, _, target int) func(*Session, *frame) error {
+// leaveBlocks jumps to a place and out of the TRY and CATCH blocks that do not
+// enclose it.
+func leaveBlocks(within nesting, target int) func(*Session, *frame) error {
 	return func(_ *Session, f *frame) error {
-		if len(f.tries) > depth {
-			f.tries = f.tries[:depth]
-		}
+		f.tries = f.tries[:min(len(f.tries), within.tries)]
+		f.caught = f.caught[:min(len(f.caught), within.catches)]
 		f.pc = target
 		return nil
 	}
@@ -147,7 +150,7 @@ func (c *compiler) loopExit(s syntax.Statement) error {
 		return nil
 	}
 	l := c.loops[n]
-	c.emit(s, c.leaveTries(l.tries, 0, l.start))
+	c.emit(s, leaveBlocks(l.within, l.start))
 	return nil
 }
 
@@ -156,17 +159,23 @@ func (c *compiler) loopExit(s syntax.Statement) error {
 //	enter L1; try…; leave L2; L1: catch…; end catch; L2:
 func (c *compiler) tryCatch(s *syntax.TryCatch) error {
 	enter := c.emit(s, nil)
-	c.tries++
+	outer := c.within
+	c.blocks++
+	c.within = outer.with(c.blocks)
+	c.within.tries++
 	if err := c.statements(s.Try); err != nil {
 		return err
 	}
-	c.tries--
 	leave := c.emit(s, nil)
 	handler := c.here()
-	c.patch(enter, func(_ *Session, f *frame) error { f.tries = append(f.tries, handler); return nil })
+	c.patch(enter, func(_ *Session, f *frame) error { f.tries = append(f.tries, tryBlock{handler, len(f.caught)}); return nil })
+	c.blocks++
+	c.within = outer.with(c.blocks)
+	c.within.catches++
 	if err := c.statements(s.Catch); err != nil {
 		return err
 	}
+	c.within = outer
 	c.emit(s, func(_ *Session, f *frame) error {
 		f.caught = f.caught[:len(f.caught)-1]
 		return nil

@@ -32,6 +32,7 @@ func numbered(cols ...*catalog.Column) []*catalog.Column {
 
 // visibleSessions are the sessions that a viewer may see.
 func visibleSessions(x *Session) []Info {
+	x.info.refresh(x)
 	all := x.srv.Sessions()
 	if x.ident.login.Sysadmin() {
 		return all

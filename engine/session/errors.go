@@ -200,9 +200,9 @@ var terminated = map[int32]bool{
 // enterCatch makes the frame go on in its innermost CATCH block.
 func (x *Session) enterCatch(f *frame, e *sqlerr.Error, o outcome) {
 	n := len(f.tries) - 1
-	f.pc = f.tries[n]
+	f.pc = f.tries[n].handler
+	f.caught = append(f.caught[:f.tries[n].caught], e)
 	f.tries = f.tries[:n]
-	f.caught = append(f.caught, e)
 	if o.transaction {
 		x.txn.doom(x)
 	}

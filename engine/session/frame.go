@@ -22,7 +22,7 @@ type frame struct {
 	// cursors are the cursors that cursor variables refer to, by slot.
 	cursorVars map[int]*cursor
 
-	tries  []int // targets of the CATCH blocks of the open TRY blocks
+	tries  []tryBlock // the open TRY blocks, innermost last
 	caught []*sqlerr.Error
 	// started is @@TRANCOUNT when the frame began.
 	started int
@@ -40,6 +40,12 @@ type frame struct {
 	catchAll  bool // INSERT … EXEC runs within
 	savedOpts setOptions
 	savedDB   *catalog.Database
+}
+
+// tryBlock is an open TRY block.
+type tryBlock struct {
+	handler int // where its CATCH begins
+	caught  int // how many CATCH blocks were running when it began
 }
 
 // tableInstance is the storage of one table variable in one frame.

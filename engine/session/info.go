@@ -74,6 +74,14 @@ func (i *sessionInfo) update(x *Session) {
 	}
 }
 
+// refresh makes the session's own state current: a session that looks at itself
+// sees what its last statement has set.
+func (i *sessionInfo) refresh(x *Session) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.update(x)
+}
+
 func (i *sessionInfo) begin(x *Session, text string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

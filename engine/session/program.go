@@ -2,6 +2,7 @@ package session
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 
 	"loopbroker/engine/catalog"
@@ -20,7 +21,7 @@ type program struct {
 	tables []tableVar
 	index  map[string]int // scalar variables, folded name with its @
 	tindex map[string]int // table variables
-	labels map[string]int
+	labels map[string]label
 	// params is the number of parameters among vars and tables, in order.
 	params []parameter
 	module *catalog.Module
@@ -66,20 +67,47 @@ type compiler struct {
 	p     *program
 	loops []loop
 	gotos []pendingGoto
-	// tries is the nesting of TRY blocks at this point.
-	tries int
+	// within is the nesting of TRY and CATCH blocks at this point, and blocks
+	// how many there have been.
+	within nesting
+	blocks int
+}
+
+// nesting says in which TRY and CATCH blocks a place of a program is.
+type nesting struct {
+	tries, catches int
+	// path are the numbers of the blocks, outermost first.
+	path []int
+}
+
+// with is the nesting within one more block.
+func (n nesting) with(block int) nesting {
+	n.path = append(n.path[:len(n.path):len(n.path)], block)
+	return n
+}
+
+// encloses reports whether a place in m is in every block that n is in.
+func (n nesting) encloses(m nesting) bool {
+	return len(m.path) >= len(n.path) && slices.Equal(n.path, m.path[:len(n.path)])
+}
+
+// label is a place that GOTO may name.
+type label struct {
+	at     int
+	within nesting
 }
 
 type loop struct {
 	start  int
 	breaks []int // instructions whose target is the end
-	tries  int
+	within nesting
 }
 
 type pendingGoto struct {
-	at    int
-	label string
-	line  int32
+	at     int
+	label  string
+	line   int32
+	within nesting
 }
 
 // emit appends an instruction and returns its position.
@@ -96,7 +124,7 @@ func (c *compiler) here() int { return len(c.p.code) }
 
 // newProgram compiles statements. The module is nil for a batch.
 func (x *Session) newProgram(text string, m *catalog.Module, params []syntax.Parameter, body []syntax.Statement, prepare func(*compiler) error) (*program, error) {
-	p := &program{index: map[string]int{}, tindex: map[string]int{}, labels: map[string]int{}, module: m, text: text}
+	p := &program{index: map[string]int{}, tindex: map[string]int{}, labels: map[string]label{}, module: m, text: text}
 	c := &compiler{x: x, p: p}
 	if err := c.parameters(params); err != nil {
 		return nil, err
@@ -114,7 +142,10 @@ func (x *Session) newProgram(text string, m *catalog.Module, params []syntax.Par
 		if !ok {
 			return nil, sqlerr.New(133, g.label).At(g.line)
 		}
-		c.patch(g.at, func(_ *Session, f *frame) error { f.pc = target; return nil })
+		if !target.within.encloses(g.within) {
+			return nil, sqlerr.New(1026).At(g.line)
+		}
+		c.patch(g.at, leaveBlocks(target.within, target.at))
 	}
 	return p, nil
 }

@@ -52,7 +52,7 @@ func (x *Session) rpc(call wire.Call) error {
 }
 
 // emptyProgram is the program of a request that is only a call.
-var emptyProgram = &program{index: map[string]int{}, tindex: map[string]int{}, labels: map[string]int{}}
+var emptyProgram = &program{index: map[string]int{}, tindex: map[string]int{}, labels: map[string]label{}}
 
 // rpcArguments makes arguments of the parameters of a request. The values of
 // output parameters are stored in values.

@@ -149,6 +149,7 @@ var messages = map[int32]message{
 	1013:  {class: 16, text: "The objects \"%s\" and \"%s\" in the FROM clause have the same exposed names. Use correlation names to distinguish them."},
 	1014:  {class: 15, text: "A TOP or FETCH clause contains an invalid value."},
 	1023:  {class: 15, text: "Invalid parameter %d specified for %s."},
+	1026:  {class: 15, text: "GOTO cannot be used to jump into a TRY or CATCH scope."},
 	1031:  {class: 15, text: "Percent values must be between 0 and 100."},
 	1033:  {class: 15, text: "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified."},
 	1038:  {class: 15, state: 4, text: "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name."},

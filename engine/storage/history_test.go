@@ -42,6 +42,7 @@ type event struct {
 	lo, hi int64           // keys
 	saw    map[int64]int64 // key to value
 	wrote  int64           // 0: deleted
+	fresh  bool            // an insertion: it meets the present, not the view
 	view   uint64          // commit number of the statement's view
 }
 
@@ -83,7 +84,7 @@ func TestHistories(t *testing.T) {
 
 func runHistory(t *testing.T, seed uint64) {
 	t.Helper()
-	const sessions, transactions = 1, 40
+	const sessions, transactions = 8, 40
 	f := newFixture(t, accounts())
 	var values atomic.Int64
 	all := make([][]transaction, sessions)
@@ -139,6 +140,9 @@ type player struct {
 func (p *player) play() (tx transaction, ok bool) {
 	p.tx, p.err = p.f.s.Begin(p.o), nil
 	p.record = transaction{level: level(p.rnd.IntN(int(levels)))}
+	if p.record.level == serializableRead {
+		p.tx.SetIsolation(storage.Serializable)
+	}
 	if p.record.level == snapshotRead {
 		p.tx.SetIsolation(storage.Snapshot)
 		p.record.view = p.tx.SnapshotView().Number()
@@ -231,8 +235,9 @@ func (p *player) insert(key int64) {
 	_, err := p.tx.Insert(p.f.Context(), p.f.tab, row(key, value, ""), storage.Forever)
 	switch {
 	case err == nil:
-		p.record.events = append(p.record.events, event{kind: evWrite, lo: key, wrote: value})
+		p.record.events = append(p.record.events, event{kind: evWrite, lo: key, wrote: value, fresh: true})
 	case errors.Is(err, storage.ErrDuplicate):
+		// What was refused has read the key.
 		p.record.events = append(p.record.events, event{kind: evDuplicate, lo: key})
 	default:
 		p.err = err
@@ -267,9 +272,7 @@ func (p *player) change(key int64, remove bool) {
 		}
 		p.record.events = append(p.record.events, e, w)
 	}
-	if p.err = c.Err(); p.err == nil && p.record.level == serializableRead {
-		return
-	}
+	p.err = c.Err()
 }
 
 // checkHistory replays the committed transactions in the order of their commits
@@ -351,9 +354,8 @@ func (tx *transaction) check(at func(uint64) state, ever map[int64]bool) string 
 			if _, there := now(tx.csn - 1)[e.lo]; tx.csn != 0 && tx.level == serializableRead && !there {
 				fault = "refused as a duplicate, but the key was free"
 			}
-		case i+1 < len(tx.events) && tx.events[i+1].kind == evWrite && tx.level != snapshotRead:
-			// Read with U and then written: nobody came between.
-			if want := now(tx.csn-1).between(e.lo, e.hi); !maps.Equal(e.saw, want) && tx.events[i+1].lo == e.lo && e.lo == e.hi && len(e.saw) == 1 && tx.changed(i) {
+		case i+1 < len(tx.events) && tx.isSearch(i) && tx.level != snapshotRead:
+			if want := now(tx.csn - 1).between(e.lo, e.hi); !maps.Equal(e.saw, want) {
 				fault = fmt.Sprintf("changed %v, but it was %v: a lost update", e.saw, want)
 			}
 		default:
@@ -366,20 +368,24 @@ func (tx *transaction) check(at func(uint64) state, ever map[int64]bool) string 
 	return ""
 }
 
-// changed reports whether event i is the search of a change. A read that comes
-// before an insertion of the same key looks the same but for what it saw.
-func (tx *transaction) changed(i int) bool {
-	_, saw := tx.events[i].saw[tx.events[i+1].lo]
-	return saw
+// isSearch reports whether event i is the search of the change that follows: it
+// was read with U and then written, so nobody came between.
+func (tx *transaction) isSearch(i int) bool {
+	e, w := &tx.events[i], &tx.events[i+1]
+	if w.kind != evWrite {
+		return false
+	}
+	_, saw := e.saw[w.lo]
+	return e.lo == w.lo && e.hi == w.lo && saw && !w.fresh
 }
 
 // checkWrite: under SNAPSHOT nobody else has changed the row since the view.
 func (tx *transaction) checkWrite(at func(uint64) state, e event) string {
-	if tx.level != snapshotRead {
+	if tx.level != snapshotRead || e.fresh {
 		return ""
 	}
 	before, seen := at(tx.csn - 1)[e.lo], at(tx.view)[e.lo]
-	if before != seen && !(seen == 0 && e.wrote != 0) { // an insertion checks the present, not the view
+	if before != seen {
 		return fmt.Sprintf("key %d was %d in the view and %d at the commit", e.lo, seen, before)
 	}
 	return ""

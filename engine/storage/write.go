@@ -134,22 +134,31 @@ func (tx *Tx) enter(ctx context.Context, d *tableData, rec *record, old, row typ
 	}
 	for {
 		d.mu.Lock()
-		b, err := tx.obstacle(d, rec, places, old == nil)
-		if err == nil && b == (obstacle{}) {
-			if err = tx.inherit(ctx, d, rec, places, old == nil); err == nil {
+		b := tx.obstacle(d, rec, places, old == nil)
+		if b == (obstacle{}) {
+			err := tx.inherit(ctx, d, rec, places, old == nil)
+			if err == nil {
 				d.place(rec, places, old, row, tx.w)
 			}
 			d.mu.Unlock()
 			return err
 		}
 		d.mu.Unlock()
-		if err != nil {
-			return err
+		if b.conflict {
+			return ErrSnapshotConflict
+		}
+		if b.dup != nil && (tx.isolation != Serializable || tx.reads(d.table, b.row)) {
+			return b.dup
 		}
 		if err := tx.waitFor(ctx, d, b, timeout); err != nil {
 			return err
 		}
 	}
+}
+
+// reads reports whether the transaction's locks keep a row as it is.
+func (tx *Tx) reads(t *Table, id RowID) bool {
+	return tx.tableCovers(t, S) || tx.store.locks.held(&tx.locks, rowResource(t, id)).Covers(S)
 }
 
 // place makes the change. The latch is held for writing.
@@ -168,35 +177,43 @@ func (d *tableData) place(rec *record, places []placement, old, row types.Row, b
 }
 
 // obstacle is what an insertion has to wait for: a row with the same key of an
-// open transaction, or a locked gap.
+// open transaction, or a locked gap. With dup, the row is a certain duplicate;
+// only a SERIALIZABLE transaction, which has now seen the row, locks it. conflict
+// says that a SNAPSHOT transaction's view still has the key.
 type obstacle struct {
-	row RowID
-	gap Resource
+	row      RowID
+	gap      Resource
+	dup      *DuplicateError
+	conflict bool
 }
 
 // obstacle looks for what is in the way of places. The latch is held.
-func (tx *Tx) obstacle(d *tableData, rec *record, places []placement, fresh bool) (obstacle, error) {
+func (tx *Tx) obstacle(d *tableData, rec *record, places []placement, fresh bool) obstacle {
 	for _, p := range places {
 		if !p.ix.def.Unique {
 			continue
 		}
-		dup, wait := p.ix.clash(p.key, rec, tx.w)
-		if dup != nil {
-			return obstacle{}, &DuplicateError{Table: d.table.id, Index: p.ix.def.ID, Key: p.ix.keyValues(dup)}
+		other, row := p.ix.clash(p.key, rec, tx.w)
+		if row != nil {
+			dup := &DuplicateError{Table: d.table.id, Index: p.ix.def.ID, Key: p.ix.keyValues(row)}
+			return obstacle{row: other.id, dup: dup}
 		}
-		if wait != nil {
-			return obstacle{row: wait.id}, nil
+		if other != nil {
+			return obstacle{row: other.id}
+		}
+		if tx.isolation == Snapshot && tx.snapshot != nil && p.ix.seen(p.key, rec, tx) {
+			return obstacle{conflict: true}
 		}
 	}
 	if d.gapLocks.Load() == 0 {
-		return obstacle{}, nil
+		return obstacle{}
 	}
 	for _, gap := range d.gapsFor(rec, places, fresh) {
 		if tx.store.locks.blocked(tx.owner, gap.before, gapI) {
-			return obstacle{gap: gap.before}, nil
+			return obstacle{gap: gap.before}
 		}
 	}
-	return obstacle{}, nil
+	return obstacle{}
 }
 
 // split is a gap that a new entry divides.
@@ -243,6 +260,9 @@ func (tx *Tx) waitFor(ctx context.Context, d *tableData, b obstacle, timeout tim
 	var err error
 	if b.row != 0 {
 		h, _, err = tx.lockRow(ctx, d.table, b.row, S, timeout)
+		if h != nil && b.dup != nil {
+			h.pin(S)
+		}
 	} else {
 		h, _, err = tx.store.locks.lock(ctx, &tx.locks, b.gap, gapI, timeout)
 	}
@@ -252,9 +272,9 @@ func (tx *Tx) waitFor(ctx context.Context, d *tableData, b obstacle, timeout tim
 	return err
 }
 
-// clash looks for other rows with key: dup is the key's row if it is certain,
-// wait the record of an open transaction that decides. The latch is held.
-func (ix *index) clash(key string, self *record, own *writer) (dup types.Row, wait *record) {
+// clash looks for another row with key. If it is certain to be one, row is its
+// contents; otherwise its transaction is open and decides. The latch is held.
+func (ix *index) clash(key string, self *record, own *writer) (other *record, row types.Row) {
 	ix.ascend(entry{key, lowest}, func(e entry) bool {
 		if e.key != key {
 			return false
@@ -262,23 +282,31 @@ func (ix *index) clash(key string, self *record, own *writer) (dup types.Row, wa
 		if e.rec == self {
 			return true
 		}
-		row, settled := e.rec.current(own)
-		if !settled {
-			if e.rec.mayHave(ix, key) {
-				wait = e.rec
-			}
-			return true // a certain duplicate may follow
-		}
-		if row != nil && ix.matches(row, key) {
-			dup = row
+		now, settled := e.rec.current(own)
+		switch {
+		case !settled && e.rec.mayHave(ix, key):
+			other = e.rec // go on: a certain duplicate may follow
+		case settled && now != nil && ix.matches(now, key):
+			other, row = e.rec, now
 			return false
 		}
 		return true
 	})
-	if dup != nil {
-		return dup, nil
-	}
-	return nil, wait
+	return other, row
+}
+
+// seen reports whether the view of tx has another row with key, although nobody
+// has the key now. The latch is held.
+func (ix *index) seen(key string, self *record, tx *Tx) (found bool) {
+	ix.ascend(entry{key, lowest}, func(e entry) bool {
+		if e.key != key {
+			return false
+		}
+		row := e.rec.visible(tx.snapshot.csn, tx.w)
+		found = e.rec != self && row != nil && ix.matches(row, key)
+		return !found
+	})
+	return found
 }
 
 // mayHave reports whether a record in the hands of an open transaction has key,

@@ -19,6 +19,7 @@ const (
 // The layout of LOGIN7's fixed part.
 const (
 	loginFixedSize    = 94
+	loginOldSize      = 86 // before version 7.2
 	loginOffsets      = 36
 	loginClientIDSize = 6
 	loginMaxSize      = 128*1024 - 1
@@ -74,13 +75,14 @@ type Login struct {
 	Features    []byte
 }
 
-// ParseLogin reads a LOGIN7 message ([MS-TDS] 2.2.6.4).
+// ParseLogin reads a LOGIN7 message ([MS-TDS] 2.2.6.4). Of a client of version
+// 7.1 or before it returns the numbers only.
 func ParseLogin(b []byte) (Login, error) {
-	if len(b) < loginFixedSize || len(b) > loginMaxSize {
+	if len(b) < loginOldSize || len(b) > loginMaxSize {
 		return Login{}, fmt.Errorf("%w: LOGIN7 of %d bytes", ErrMalformed, len(b))
 	}
 	// The length counts itself; a client may pad what it sends.
-	if n := binary.LittleEndian.Uint32(b); n < loginFixedSize || n > uint32(len(b)) {
+	if n := binary.LittleEndian.Uint32(b); n < loginOldSize || n > uint32(len(b)) {
 		return Login{}, fmt.Errorf("%w: LOGIN7 says %d bytes and has %d", ErrMalformed, n, len(b))
 	}
 	l := Login{
@@ -90,6 +92,12 @@ func ParseLogin(b []byte) (Login, error) {
 		ClientPID:  binary.LittleEndian.Uint32(b[16:]),
 		TimeZone:   int32(binary.LittleEndian.Uint32(b[28:])),
 		ClientLCID: binary.LittleEndian.Uint32(b[32:]),
+	}
+	if l.Version < Version72 && l.Version != Version80 {
+		return l, nil // an older layout, which nobody needs to read
+	}
+	if len(b) < loginFixedSize {
+		return Login{}, fmt.Errorf("%w: LOGIN7 of %d bytes", ErrMalformed, len(b))
 	}
 	flags1, flags2, typeFlags, flags3 := b[24], b[25], b[26], b[27]
 	l.DatabaseFatal = flags1&flag1UseDBFatal != 0
@@ -205,24 +213,6 @@ func (l *Login) readFeatures(b []byte) error {
 	}
 }
 
-// AppendLoginAck appends LOGINACK ([MS-TDS] 2.2.7.14). The version is that of
-// the conversation; program names the server and version is its product version.
-func AppendLoginAck(dst []byte, tdsVersion uint32, program string, version [4]byte) []byte {
-	const interfaceTSQL = 1
-	dst, at := beginLength(append(dst, tokenLoginAck))
-	dst = append(dst, interfaceTSQL)
-	dst = binary.BigEndian.AppendUint32(dst, tdsVersion)
-	dst = appendBVarChar(dst, program)
-	dst = append(dst, version[:]...)
-	return endLength(dst, at)
-}
-
-// AppendFeatureExtAck appends a FEATUREEXTACK that acknowledges no feature
-// ([MS-TDS] 2.2.7.11). It must be sent if the client has sent a list of features.
-func AppendFeatureExtAck(dst []byte) []byte {
-	return append(dst, tokenFeatureExtAck, featureTerminator)
-}
-
 // NegotiateVersion returns the version to use with a client that offers the
 // given one, and false if it is too old.
 func NegotiateVersion(offered uint32, strict bool) (uint32, bool) {
@@ -235,18 +225,4 @@ func NegotiateVersion(offered uint32, strict bool) (uint32, bool) {
 		return offered, true
 	}
 	return 0, false
-}
-
-// AppendOldRefusal appends the refusal of a client of version 7.1 or before: an
-// ERROR token whose line has two bytes, and a DONE whose count has four.
-func AppendOldRefusal(dst []byte, m Message) []byte {
-	dst, at := beginLength(append(dst, tokenError))
-	dst = appendU32(dst, uint32(m.Number))
-	dst = append(dst, m.State, m.Class)
-	dst = appendUSVarChar(dst, m.Text, maxMessageText)
-	dst = appendBVarChar(dst, m.Server)
-	dst = appendBVarChar(dst, m.Procedure)
-	dst = endLength(appendU16(dst, uint16(m.Line)), at)
-	dst = appendU16(append(dst, tokenDone), uint16(DoneError))
-	return appendU32(appendU16(dst, 0), 0)
 }

@@ -212,6 +212,26 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// TestOldLogin reads the layout of version 7.1, and writes its refusal.
+func TestOldLogin(t *testing.T) {
+	t.Parallel()
+	b := make([]byte, 86)
+	b[0] = 86
+	binary.LittleEndian.PutUint32(b[4:], 0x71000001)
+	b[42] = 200 // nothing else is looked at
+	if l, err := tds.ParseLogin(b); err != nil || l.Version != 0x71000001 || l.UserName != "" {
+		t.Errorf("got %+v, %v", l, err)
+	}
+	binary.LittleEndian.PutUint32(b[4:], tds.Version72)
+	if _, err := tds.ParseLogin(b); !errors.Is(err, tds.ErrMalformed) {
+		t.Errorf("version 7.2 in 86 bytes: got %v, want %v", err, tds.ErrMalformed)
+	}
+	got := tds.AppendOldRefusal(nil, tds.Message{Number: 8134, State: 1, Class: 16, Text: "a", Server: "s", Line: 3})
+	if want := unhex(t, "AA 1000 C61F0000 01 10 0100 6100 01 7300 00 0300 FD 0200 0000 00000000"); !slices.Equal(got, want) {
+		t.Errorf("got % X, want % X", got, want)
+	}
+}
+
 func TestNegotiateVersion(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -112,9 +112,6 @@ func (w *wireType) appendContent(dst []byte, v types.Value) ([]byte, error) {
 	case idNChar, idNVarChar, idNText, idXML:
 		return types.AppendUTF16(dst, v.Text()), nil
 	case idBigChar, idBigVarChar, idText:
-		if w.utf8 {
-			return append(dst, v.Text()...), nil
-		}
 		return types.AppendVarChar(dst, v.Text()), nil
 	}
 	return append(dst, v.Raw()...), nil

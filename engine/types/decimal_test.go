@@ -102,6 +102,9 @@ func TestDecimalArithmetic(t *testing.T) {
 		{types.OpMul, "-1.5", "1.5", "-2.25", 0},
 		{types.OpAdd, "99999999999999999999999999999999999999", "1", "", 8115},
 		{types.OpMul, "99999999999999999999", "99999999999999999999", "", 8115},
+		{types.OpMul, ".99999999999999999999999999999999999999", ".99999999999999999999999999999999999999", "1.0000000000000000000000000000000000000", 0},
+		{types.OpMul, ".88888888888888888888888888888888888889", ".77777777777777777777777777777777777777", "0.6913580246913580246913580246913580247", 0},
+		{types.OpMul, "99999999999999999999999999999999999999", ".99999999999999999999999999999999999999", "", 8115},
 	} {
 		t.Run(tc.a+tc.op.String()+tc.b, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +223,7 @@ func TestCompareDecimalsAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := genDecimal().Draw(t, "a"), genDecimal().Draw(t, "b")
 		if rapid.Bool().Draw(t, "same number") {
-			if v, err := types.Convert(a, types.Decimal(38, a.Scale()), 0); err == nil {
+			if v, err := types.Convert(a, types.Decimal(38, min(a.Scale()+3, 38)), 0); err == nil {
 				b = v
 			}
 		}
@@ -282,4 +285,28 @@ func TestFloatToDecimal(t *testing.T) {
 	}
 	_, err := types.Convert(types.NewFloat(1000), types.Decimal(3, 0), 0)
 	wantNumber(t, err, 8115)
+}
+
+// Products of numbers of 38 digits need all of 256 bits on the way.
+func TestWideProductsAgainstOracle(t *testing.T) {
+	t.Parallel()
+	fraction := types.Decimal(38, 38)
+	typ, err := types.BinaryType(types.OpMul, fraction, fraction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		digits := rapid.StringOfN(rapid.RuneFrom([]rune("0123456789")), 38, 38, -1)
+		var v [2]types.Value
+		for i := range v {
+			var err error
+			if v[i], err = types.Convert(types.NewVarChar("."+digits.Draw(t, "digits")), fraction, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, _ := oracle(t, types.OpMul, v[0], v[1], typ)
+		if got, err := types.Arith(types.OpMul, v[0], v[1], typ); err != nil || got.DecimalText() != want {
+			t.Fatalf("%v * %v = %v, %v, want %s", v[0], v[1], got, err, want)
+		}
+	})
 }

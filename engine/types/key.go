@@ -121,15 +121,9 @@ func appendDecimalKey(dst []byte, v Value, t Type) []byte {
 		}
 		return appendMagnitude(append(dst, keyInteger-1-byte(byteLen(mag.lo-1))), mag.lo-1, math.MaxUint64)
 	}
-	if d.neg {
-		mag = mag.sub(u128{0, 1})
-	}
 	invert, tag := uint64(0), byte(keyInteger+8+byteLen(mag.hi))
 	if d.neg {
 		invert, tag = math.MaxUint64, byte(keyInteger-1-8-byteLen(mag.hi))
-	}
-	if mag.hi == 0 { // -2^64
-		return appendMagnitude(append(dst, keyInteger-1-8), mag.lo, invert)
 	}
 	dst = appendMagnitude(append(dst, tag), mag.hi, invert)
 	return binary.BigEndian.AppendUint64(dst, mag.lo^invert)

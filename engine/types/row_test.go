@@ -2,6 +2,7 @@ package types_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -52,6 +53,7 @@ func TestDecodeRowRefuses(t *testing.T) {
 		"negative zero":    {1, byte(types.KindDecimal), 1, 0, 1, 0, 0},
 		"NaN":              {1, byte(types.KindFloat), 0, 0, 0, 0, 0, 0, 0xF8, 0x7F},
 		"time over a day":  {1, byte(types.KindTime), 7, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F},
+		"time of a day":    binary.AppendUvarint([]byte{1, byte(types.KindTime), 7}, 864_000_000_000),
 		"time scale 8":     {1, byte(types.KindTime), 8, 0},
 		"no UTF-8":         {1, byte(types.KindNVarChar), 1, 0xFF},
 		"length too great": {1, byte(types.KindVarBinary), 5, 1},

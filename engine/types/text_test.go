@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
 	"pgregory.net/rapid"
 
 	"loopbroker/engine/types"
@@ -78,6 +80,12 @@ func TestVarCharBytes(t *testing.T) {
 	s := types.DecodeVarChar(all)
 	if got := types.EncodeVarChar(s); !slices.Equal(got, all) {
 		t.Errorf("the 256 bytes come back as % x", got)
+	}
+	for i, r := range []rune(s) {
+		// x/text leaves five bytes undefined, which Windows does not.
+		if want := charmap.Windows1252.DecodeByte(byte(i)); r != want && want != utf8.RuneError {
+			t.Errorf("byte %02X = %q, want %q", i, r, want)
+		}
 	}
 	if got := types.DecodeVarChar([]byte{0x80, 0x99, 0xE9}); got != "€™é" {
 		t.Errorf("80 99 E9 = %q, want €™é", got)
