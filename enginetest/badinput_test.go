@@ -113,34 +113,34 @@ func TestFailures(t *testing.T) {
 		{"private address", "http://10.0.0.1/", "address_not_allowed"},
 		{"metadata address", "http://169.254.169.254/latest/", "address_not_allowed"},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			var (
-				rc    int
-				id    int64
-				class sql.NullString
-				text  sql.NullString
-			)
-			err := b.DB.QueryRowContext(t.Context(), `DECLARE @rc int, @id bigint, @error nvarchar(2048);
+	t.Run("all", func(t *testing.T) { // returns when the parallel tests have
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				var (
+					rc    int
+					id    int64
+					class sql.NullString
+					text  sql.NullString
+				)
+				err := b.DB.QueryRowContext(t.Context(), `DECLARE @rc int, @id bigint, @error nvarchar(2048);
 				BEGIN TRANSACTION;
 				EXEC @rc = dbo.sp_api_request @url = @url, @wait = 20000, @max_attempts = 1, @id = @id OUTPUT, @error = @error OUTPUT;
 				COMMIT;
 				SELECT @rc, @id, r.error_class, @error FROM (SELECT 1 AS one) AS o LEFT JOIN dbo.api_broker_reply AS r ON r.request_id = @id;`,
-				sql.Named("url", tt.url)).Scan(&rc, &id, &class, &text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if rc != 2 || class.String != tt.class || text.String == "" {
-				t.Errorf("code %d, class %q, error %q; want code 2, class %q and an error", rc, class.String, text.String, tt.class)
-			}
-		})
-	}
-	t.Cleanup(func() {
-		if n := b.Count(t, "SELECT COUNT(*) FROM dbo.api_broker_call AS c WHERE NOT EXISTS (SELECT 1 FROM dbo.api_broker_reply AS r WHERE r.request_id = c.id)"); n != 0 {
-			t.Errorf("%d accepted requests have no reply", n)
+					sql.Named("url", tt.url)).Scan(&rc, &id, &class, &text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rc != 2 || class.String != tt.class || text.String == "" {
+					t.Errorf("code %d, class %q, error %q; want code 2, class %q and an error", rc, class.String, text.String, tt.class)
+				}
+			})
 		}
 	})
+	if n := b.Count(t, "SELECT COUNT(*) FROM dbo.api_broker_call AS c WHERE NOT EXISTS (SELECT 1 FROM dbo.api_broker_reply AS r WHERE r.request_id = c.id)"); n != 0 {
+		t.Errorf("%d accepted requests have no reply", n)
+	}
 }
 
 // noNames is a resolver that knows only addresses.

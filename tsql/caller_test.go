@@ -1,8 +1,10 @@
 package tsql_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -247,6 +249,76 @@ INSERT INTO #answer (code, error, id, trancount, state) VALUES (@rc, @error, @id
 			}
 			if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
 				t.Errorf("%d requests were stored", got)
+			}
+		})
+	}
+}
+
+func TestNoLinkAtAll(t *testing.T) {
+	t.Parallel()
+	db := deployed(t)
+	db.exec("UPDATE [dbo].[api_broker_setting] SET link_server = NULL")
+	conn := db.session()
+	if a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 0")); a.Code != 1 {
+		t.Errorf("outside a transaction: got %+v, want 1", a)
+	}
+	must(t, conn, "BEGIN TRANSACTION")
+	if _, err := ask(t.Context(), conn, requestBatch("@url = N'http://h/', @wait = 0")); errorNumber(err) != 54004 {
+		t.Errorf("inside: got %v, want 54004", err)
+	}
+	if a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 0, @on_commit = 1")); a.Code != 1 || a.Trancount != 1 {
+		t.Errorf("with the commit: got %+v, want 1", a)
+	}
+	must(t, conn, "COMMIT")
+	if got := len(db.claim(10, 1000)); got != 2 {
+		t.Errorf("claimed %d, want 2", got)
+	}
+}
+
+// TestCancelledWaitLeavesNothing cancels a wait: no transaction of ours stays open,
+// and no waiter slot stays taken.
+func TestCancelledWaitLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]string{
+		"outside a transaction":           "SET XACT_ABORT OFF",
+		"XACT_ABORT, outside":             "SET XACT_ABORT ON",
+		"XACT_ABORT, inside":              "SET XACT_ABORT ON; BEGIN TRANSACTION",
+		"XACT_ABORT, http by the generic": "SET XACT_ABORT ON; BEGIN TRANSACTION",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := looped(t)
+			db.exec("UPDATE [dbo].[api_broker_setting] SET max_waiters = 1")
+			db.register("http")
+			conn := db.session()
+			must(t, conn, begin)
+			call := "EXEC [dbo].[sp_api_request] @url = N'http://h/', @wait = 60000"
+			if strings.Contains(name, "generic") {
+				call = `EXEC [dbo].[sp_api_broker_request] @type = N'http', @json = N'{"url":"http://h/"}', @wait = 60000`
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() {
+				_, err := conn.ExecContext(ctx, call)
+				done <- err
+			}()
+			// The slot says that the wait has begun.
+			db.exec(`DECLARE @granted int = 0;
+WHILE @granted >= 0
+BEGIN
+    BEGIN TRANSACTION;
+    EXEC @granted = sp_getapplock N'loopbroker:[dbo]:waiter:0', N'Exclusive', N'Transaction', 0;
+    COMMIT;
+END;`)
+			cancel()
+			if err := <-done; err == nil {
+				t.Fatal("the cancelled call succeeded")
+			}
+			if a := mustAsk(t, db, requestBatch("@url = N'http://h/', @wait = 5")); a.Code != 1 {
+				t.Errorf("after the cancelled wait: got %+v, want a free slot", a)
+			}
+			if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 2 {
+				t.Errorf("%d requests, want both: the cancelled one had left", got)
 			}
 		})
 	}

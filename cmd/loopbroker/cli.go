@@ -20,6 +20,7 @@ type cli struct {
 	Demo      demoCommand   `cmd:"" help:"Run the main job with everything in this process: nothing else is needed."`
 	Serve     serveCommand  `cmd:"" help:"Run a development server: the embedded engine on a TDS port, with the broker and a worker."`
 	Worker    workerCommand `cmd:"" help:"Run a member of the fleet that serves requests of a SQL Server."`
+	Setup     setupCommand  `cmd:"" help:"Prepare a SQL Server as an admin: database, objects, logins of least rights, loopback linked server."`
 	Deploy    deployCommand `cmd:"" help:"Install or upgrade the broker's tables and procedures in a database."`
 	Verify    verifyCommand `cmd:"" help:"Compare a database with what this version expects; change nothing."`
 	SQL       sqlCommand    `cmd:"" name:"sql" help:"Run T-SQL: a small sqlcmd."`

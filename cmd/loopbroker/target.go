@@ -45,13 +45,15 @@ func (t target) connect(app *app, work func(ctx context.Context, db *sql.DB) err
 	return work(app.ctx, db)
 }
 
+// errMalformedDSN stands for the driver's error, which quotes the DSN.
+var errMalformedDSN = errors.New("the DSN is malformed (it is not shown, because it may hold a password): " +
+	"need sqlserver://user:password@host:port?database=name, with %XX for / : @ ? # % in the password")
+
 // openDSN connects to a server and proves that it answers.
 func openDSN(ctx context.Context, dsn string) (*sql.DB, error) {
 	c, err := mssql.NewConnector(dsn)
 	if err != nil {
-		// The driver's error quotes the text, password and all.
-		return nil, usageError{errors.New("the DSN is malformed (it is not shown, because it may hold a password): " +
-			"need sqlserver://user:password@host:port?database=name, with %XX for / : @ ? # % in the password")}
+		return nil, usageError{errMalformedDSN}
 	}
 	db := sql.OpenDB(c)
 	db.SetMaxIdleConns(idleConns)

@@ -113,7 +113,7 @@ func TestIndexesChangeNothing(t *testing.T) {
 	plain := newConn(t, "CREATE TABLE t ("+columns+"); CREATE TABLE u ("+columns+"); CREATE TABLE v ("+columns+"); DECLARE @n int = 2")
 	indexed := newConn(t, "CREATE TABLE t ("+columns+", PRIMARY KEY (k)); CREATE TABLE u ("+columns+", PRIMARY KEY (k DESC)); CREATE TABLE v ("+columns+
 		"); CREATE INDEX i1 ON t (a, b DESC); CREATE INDEX i2 ON u (b) WHERE a = 1; CREATE INDEX i3 ON v (s, a); CREATE UNIQUE INDEX i4 ON v (b DESC, k); CREATE INDEX i5 ON u (a DESC); DECLARE @n int = 2")
-	r := rand.New(rand.NewPCG(seed(), 2))
+	r := rand.New(rand.NewPCG(1, 2))
 	for _, table := range []string{"t", "u", "v"} {
 		for k := range 12 {
 			row := make([]string, 3)
@@ -133,7 +133,7 @@ func TestIndexesChangeNothing(t *testing.T) {
 	plain.script(view)
 	indexed.script(view)
 	q := querier{r}
-	for i := range 3000 {
+	for i := range 600 {
 		sql := q.query()
 		want, err1 := plain.query(sql)
 		got, err2 := indexed.query(sql)

@@ -16,6 +16,7 @@ type Expr struct {
 	states  int
 	tables  []*catalog.Table
 	modules []*catalog.Module
+	uses    []Use
 	plain   bool // needs no frame: no query inside
 }
 
@@ -34,7 +35,7 @@ func newExpr(p *plan.Scalar, err error) (*Expr, error) {
 		return nil, err
 	}
 	c := &compiler{}
-	e := &Expr{typ: p.X.Type(), sources: p.Sources, states: p.States, tables: p.Tables, modules: p.Modules}
+	e := &Expr{typ: p.X.Type(), sources: p.Sources, states: p.States, tables: p.Tables, modules: p.Modules, uses: p.Uses}
 	if plan.IsCondition(p.X) {
 		e.typ = types.TypeBit
 	}
@@ -51,6 +52,9 @@ func (e *Expr) Tables() []*catalog.Table { return e.tables }
 
 // Modules are the views and functions that the expression uses.
 func (e *Expr) Modules() []*catalog.Module { return e.modules }
+
+// Uses are the permissions that the expression needs.
+func (e *Expr) Uses() []Use { return e.uses }
 
 // Eval computes the expression. A condition is 1, 0 or NULL.
 func (e *Expr) Eval(rt Runtime) (types.Value, error) {

@@ -355,7 +355,7 @@ func (tx *transaction) check(at func(uint64) state, ever map[int64]bool) string 
 				fault = "refused as a duplicate, but the key was free"
 			}
 		case i+1 < len(tx.events) && tx.isSearch(i) && tx.level != snapshotRead:
-			if want := now(tx.csn - 1).between(e.lo, e.hi); !maps.Equal(e.saw, want) {
+			if want := now(tx.csn-1).between(e.lo, e.hi); !maps.Equal(e.saw, want) {
 				fault = fmt.Sprintf("changed %v, but it was %v: a lost update", e.saw, want)
 			}
 		default:

@@ -252,6 +252,8 @@ func TestLiterals(t *testing.T) {
 	}{
 		{types.ParseIntLiteral, "2147483647", "2147483647", types.KindInt},
 		{types.ParseIntLiteral, "2147483648", "2147483648", types.KindDecimal},
+		{types.ParseIntLiteral, "00000000300", "300", types.KindInt},
+		{types.ParseIntLiteral, "0000000000300", "300", types.KindDecimal},
 		{types.ParseDecimalLiteral, "1.50", "1.50", types.KindDecimal},
 		{types.ParseFloatLiteral, "1.5e3", "1500", types.KindFloat},
 		{types.ParseFloatLiteral, "1e", "1", types.KindFloat},

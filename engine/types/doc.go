@@ -8,7 +8,8 @@
 //	Value, Type, Row, Kind          value.go: one value; a complete type. Kind has IsInteger, IsChar, IsDateTime …
 //	TypeFromName, CastTypeFromName  a type by its name as written, synonyms included (2715, 2716, 2717, 2750, 2751)
 //	(Type).String()                 "nvarchar(max)", "decimal(18,2)"; MaxBytes, MetaPrecision for the catalog
-//	TypeOf, ConstantType            the type that a value itself has
+//	TypeOf, ConstantType            the type that a value itself has; ConstantType for literals beside a decimal
+//	TextLength, DataLength          the length a value has as a text; what DATALENGTH shows
 //	(Value).String()                text for messages; NULL as "NULL", dates in style 121
 //
 // # Making and reading values

@@ -8,11 +8,15 @@ import (
 	"loopbroker/engine/sqlerr"
 )
 
+// longIntLiteral is how many characters an int literal may have; one with more,
+// leading zeros included, is a decimal.
+const longIntLiteral = 12
+
 // ParseIntLiteral returns the value of a literal of digits: an int, or a decimal
 // if it does not fit one (there are no bigint literals). More than 38 digits are
 // error 1007.
 func ParseIntLiteral(text string) (Value, error) {
-	if n, status := scanInteger(text); status == scanOK && n >= math.MinInt32 && n <= math.MaxInt32 {
+	if n, status := scanInteger(text); status == scanOK && len(text) <= longIntLiteral && n >= math.MinInt32 && n <= math.MaxInt32 {
 		return NewInt(n), nil
 	}
 	return ParseDecimal(text)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"loopbroker/engine/sqlerr"
+	"loopbroker/engine/tds"
 	"loopbroker/engine/types"
 	"loopbroker/engine/wire"
 )
@@ -119,6 +121,24 @@ func TestAttentionRace(t *testing.T) {
 	}
 	if got := scanOne[int](t, db, "select 1"); got != 1 {
 		t.Errorf("got %d", got)
+	}
+}
+
+// TestAttentionAfterReply sends an attention as soon as the reply is there, while the
+// server may still be busy with its end.
+func TestAttentionAfterReply(t *testing.T) {
+	t.Parallel()
+	c := rawLoggedIn(t, newServer(t, &backend{}, wire.Options{}))
+	want := done(tds.DoneBatch, tds.DoneAttn, 0, 0)
+	for i := range 3000 {
+		c.batch("select 1")
+		if got := c.receive(); got[0] != 0x81 {
+			t.Fatalf("round %d: got reply % X", i, got)
+		}
+		c.send(tds.PacketAttention, tds.StatusEOM, nil)
+		if got := c.receive(); !slices.Equal(got, want) {
+			t.Fatalf("round %d: got reply % X, want % X", i, got, want)
+		}
 	}
 }
 

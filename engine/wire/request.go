@@ -89,26 +89,20 @@ func (c *conn) submit(r *request, requests chan<- *request) {
 }
 
 // attend cancels the request that runs. If there is none, its reply and the
-// attention have crossed, and the attention gets a reply of its own.
+// attention have crossed, and the attention is a request of its own.
 func (c *conn) attend(requests chan<- *request) {
-	c.mu.Lock()
-	r := c.current
-	c.mu.Unlock()
-	if r == nil {
+	if !c.cancelCurrent() {
 		c.submit(&request{typ: tds.PacketAttention}, requests)
-		return
 	}
-	if c.cancelCurrent(r) {
-		return
-	}
-	c.submit(&request{typ: tds.PacketAttention}, requests)
 }
 
-// cancelCurrent marks r as cancelled, if its reply is not complete yet.
-func (c *conn) cancelCurrent(r *request) bool {
+// cancelCurrent cancels the request that runs, if there is one whose reply is
+// not complete.
+func (c *conn) cancelCurrent() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current != r {
+	r := c.current
+	if r == nil {
 		return false
 	}
 	r.attention.Store(true)
@@ -116,8 +110,8 @@ func (c *conn) cancelCurrent(r *request) bool {
 	return true
 }
 
-// conclude takes r out of the reach of attentions and reports whether one has
-// come. What comes later gets a reply of its own.
+// conclude takes the request out of the reach of attentions and reports whether
+// one has come. What comes later gets a reply of its own.
 func (c *conn) conclude() (attention bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

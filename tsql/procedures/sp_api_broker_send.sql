@@ -131,7 +131,7 @@ BEGIN
                 THROW 54002, N'The call runs under database-scoped impersonation (EXECUTE AS USER or WITH EXECUTE AS), which cannot use the loopback linked server. REVERT first, or call without impersonation.', 1;
             IF @number = 7437 OR (@number = 7416 AND SUSER_SNAME() <> @requested_by)
                 THROW 54003, N'The call runs under an impersonated login (EXECUTE AS LOGIN) that the loopback linked server has no mapping for. Map it with sp_api_broker_setup, or REVERT first.', 1;
-            SET @error = LEFT(CONCAT(N'The loopback linked server failed with error ', @number, N': ', ERROR_MESSAGE()), 2048);
+            SET @error = LEFT(CONCAT(N'The loopback linked server failed with error ', @number, N': ', ERROR_MESSAGE(), N' sp_api_broker_setup makes and checks it.'), 2048);
             -- Only errors that come before the request has left prove that nothing was stored: no server, no connection, no
             -- login, or refused on this side.
             RETURN CASE
