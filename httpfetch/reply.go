@@ -31,7 +31,11 @@ func readBody(r io.Reader, limit, length int64, progressed func()) ([]byte, erro
 	if length > 0 {
 		buf.Grow(int(length) + bytes.MinRead)
 	}
-	piece := make([]byte, 32<<10)
+	size := int64(32 << 10)
+	if length >= 0 {
+		size = min(size, length+1) // one more, so that the end is seen with the last piece
+	}
+	piece := make([]byte, size)
 	for {
 		n, err := r.Read(piece)
 		if n > 0 {

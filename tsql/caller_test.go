@@ -333,7 +333,7 @@ func TestPromotion(t *testing.T) {
 	db.exec("DECLARE @s sysname = (SELECT link_server FROM [dbo].[api_broker_setting]); EXEC sp_serveroption @s, N'remote proc transaction promotion', N'true'")
 	conn := db.session()
 	must(t, conn, "BEGIN TRANSACTION")
-	if _, err := ask(t.Context(), conn, requestBatch("@url = N'http://h/', @wait = 0")); errorNumber(err) != 7391 {
+	if _, err := ask(t.Context(), conn, requestBatch("@url = N'http://h/', @wait = 0")); !strings.Contains(fmt.Sprint(err), "(7391)") {
 		t.Errorf("got %v, want 7391", err)
 	}
 	must(t, conn, "IF @@TRANCOUNT > 0 ROLLBACK")

@@ -88,17 +88,20 @@ func CauseOf(number int32) (Cause, bool) {
 }
 
 // WrapError adds the sentinel of package loopbroker to an error of the driver
-// whose number is one of ours, and returns any other error as it is.
+// that holds one of our numbers, and returns any other error as it is. The number
+// need not be the last one: where the error doomed the caller's transaction, 3998
+// comes after it.
 func WrapError(err error) error {
 	var server mssql.Error
 	if !errors.As(err, &server) {
 		return err
 	}
-	cause, ok := CauseOf(server.Number)
-	if !ok {
-		return err
+	for _, one := range append([]mssql.Error{server}, server.All...) {
+		if cause, ok := CauseOf(one.Number); ok {
+			return fmt.Errorf("%w: %w", cause.Err, err)
+		}
 	}
-	return fmt.Errorf("%w: %w", cause.Err, err)
+	return err
 }
 
 // ReturnCode is what the callers' procedures return.

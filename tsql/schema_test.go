@@ -137,6 +137,7 @@ func TestWrapError(t *testing.T) {
 		{"doomed", mssql.Error{Number: 54001}, loopbroker.ErrDoomedTransaction},
 		{"wrapped by the driver", &wrapped{mssql.Error{Number: 54035}}, loopbroker.ErrIdempotencyConflict},
 		{"schema version", mssql.Error{Number: 54060}, loopbroker.ErrSchema},
+		{"followed by 3998", mssql.Error{Number: 3998, All: []mssql.Error{{Number: 54002}, {Number: 3998}}}, loopbroker.ErrNoLoopback},
 		{"another number", mssql.Error{Number: 1205}, mssql.Error{Number: 1205}},
 		{"not the server's", other, other},
 	}

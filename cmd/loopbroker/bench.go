@@ -137,7 +137,7 @@ func (c *benchCommand) measure(ctx context.Context, s scenario) (result, error) 
 		defer os.RemoveAll(dir)
 		o.Dir = dir
 	}
-	out, err := startStub(ctx)
+	out, err := startStub(ctx, anyPort)
 	if err != nil {
 		return result{}, err
 	}

@@ -30,7 +30,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	}
 	b.callers = sql.OpenDB(b.broker.srv.Connector())
 	if b.TCP {
-		addr, err := b.broker.srv.Listen(ctx, "127.0.0.1:0")
+		addr, err := b.broker.srv.Listen(ctx, anyPort)
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ type cli struct {
 	SQL       sqlCommand    `cmd:"" name:"sql" help:"Run T-SQL: a small sqlcmd."`
 	Bench     benchCommand  `cmd:"" help:"Measure requests per second and latency."`
 	FleetKill fleetCommand  `cmd:"" name:"fleet-kill" help:"Kill half of four worker processes under load and count what was lost."`
+	Stub      stubCommand   `cmd:"" help:"Run a small HTTP service to try requests on."`
 	Version   versionCmd    `cmd:"" help:"Print the version."`
 }
 

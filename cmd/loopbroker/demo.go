@@ -42,7 +42,7 @@ const stepTimeout = 30 * time.Second
 
 // Run implements the command.
 func (c *demoCommand) Run(app *app) error {
-	out, err := startStub(app.ctx)
+	out, err := startStub(app.ctx, anyPort)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (c *fleetCommand) Run(app *app) error {
 	ctx, cancel := context.WithTimeout(app.ctx, c.Timeout)
 	defer cancel()
 	ledger := newLedger(c.Requests)
-	url, service, err := serveLoopback(ctx, ledger)
+	url, service, err := serveHTTP(ctx, anyPort, ledger)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (f *fleetRun) progress(format string, args ...any) {
 }
 
 func (f *fleetRun) run(ctx context.Context) error {
-	addr, err := f.broker.srv.Listen(ctx, "127.0.0.1:0")
+	addr, err := f.broker.srv.Listen(ctx, anyPort)
 	if err != nil {
 		return err
 	}

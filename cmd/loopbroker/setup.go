@@ -5,9 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"time"
+
+	"github.com/microsoft/go-mssqldb/msdsn"
 
 	"loopbroker/loopback"
 	"loopbroker/tsql"
@@ -99,18 +100,16 @@ func (c *setupCommand) Run(app *app) error {
 
 // ensureDatabase makes the database that the DSN names, through master.
 func (c *setupCommand) ensureDatabase(app *app) error {
-	u, err := url.Parse(c.DSN)
-	if err != nil || u.Scheme != "sqlserver" {
-		return usageError{errMalformedDSN}
+	cfg, err := parseDSN(c.DSN)
+	if err != nil {
+		return err
 	}
-	query := u.Query()
-	name := query.Get("database")
+	name := cfg.Database
 	if name == "" {
 		return usageError{errors.New("the DSN names no database: add ?database=name")}
 	}
-	query.Set("database", "master")
-	u.RawQuery = query.Encode()
-	db, err := openWithin(app.ctx, u.String(), c.WaitFor)
+	cfg.Database = "master"
+	db, err := openWithin(app.ctx, cfg, c.WaitFor)
 	if err != nil {
 		return err
 	}
@@ -128,16 +127,15 @@ END;`
 }
 
 // openWithin connects to a server that may still be starting.
-func openWithin(ctx context.Context, dsn string, within time.Duration) (*sql.DB, error) {
+func openWithin(ctx context.Context, cfg msdsn.Config, within time.Duration) (*sql.DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	pause := time.NewTicker(time.Second)
 	defer pause.Stop()
 	for {
-		db, err := openDSN(ctx, dsn)
-		var usage usageError
-		if err == nil || errors.As(err, &usage) {
-			return db, err
+		db, err := openConfig(ctx, cfg)
+		if err == nil {
+			return db, nil
 		}
 		select {
 		case <-ctx.Done():

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
 
 	"loopbroker/engine"
 )
@@ -49,19 +51,40 @@ func (t target) connect(app *app, work func(ctx context.Context, db *sql.DB) err
 var errMalformedDSN = errors.New("the DSN is malformed (it is not shown, because it may hold a password): " +
 	"need sqlserver://user:password@host:port?database=name, with %XX for / : @ ? # % in the password")
 
+// dsnPasswordVariable names the environment's password for a DSN without one. It
+// is taken as it is, without %XX.
+const dsnPasswordVariable = "LOOPBROKER_DSN_PASSWORD"
+
+// parseDSN reads a DSN; the environment gives the password that it lacks.
+func parseDSN(dsn string) (msdsn.Config, error) {
+	cfg, err := msdsn.Parse(dsn)
+	if err != nil {
+		return msdsn.Config{}, usageError{errMalformedDSN}
+	}
+	if cfg.Password == "" {
+		cfg.Password = os.Getenv(dsnPasswordVariable)
+	}
+	return cfg, nil
+}
+
 // openDSN connects to a server and proves that it answers.
 func openDSN(ctx context.Context, dsn string) (*sql.DB, error) {
-	c, err := mssql.NewConnector(dsn)
+	cfg, err := parseDSN(dsn)
 	if err != nil {
-		return nil, usageError{errMalformedDSN}
+		return nil, err
 	}
-	db := sql.OpenDB(c)
+	return openConfig(ctx, cfg)
+}
+
+// openConfig is openDSN for what was read.
+func openConfig(ctx context.Context, cfg msdsn.Config) (*sql.DB, error) {
+	db := sql.OpenDB(mssql.NewConnectorConfig(cfg))
 	db.SetMaxIdleConns(idleConns)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("connect to the server: %w", err)
+		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Host, cfg.User, err)
 	}
 	return db, nil
 }

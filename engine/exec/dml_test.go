@@ -33,6 +33,7 @@ func TestInsert(t *testing.T) {
 		{name: "into", sql: "INSERT item (code) VALUES ('x'); SELECT code, qty * 2 AS q INTO copy FROM item; SELECT * FROM copy", want: []string{"x|10"}},
 		{name: "view", sql: "CREATE VIEW v AS SELECT code AS c, qty AS q FROM item\nGO\nINSERT v (q, c) VALUES (4, 'x'); INSERT v VALUES ('y', 5); SELECT code, qty FROM item ORDER BY id", want: []string{"x|4", "y|5"}},
 		{name: "sequence", sql: "CREATE SEQUENCE s AS bigint; INSERT item (code, qty) VALUES ('x', NEXT VALUE FOR s), ('y', NEXT VALUE FOR s); SELECT qty FROM item ORDER BY id", want: []string{"1", "2"}},
+		{name: "sequence twice in a row", sql: "CREATE SEQUENCE s AS bigint; SELECT NEXT VALUE FOR s, NEXT VALUE FOR s FROM (VALUES (1), (2)) v (a)", want: []string{"1|1", "2|2"}},
 	})
 }
 
@@ -222,5 +223,10 @@ func TestTriggersAreCalled(t *testing.T) {
 	}
 	if want := []string{"instead of INSERT a 1 0"}; !slices.Equal(c.fired, want) {
 		t.Errorf("got %q, want %q", c.fired, want)
+	}
+	c.inTrigger = true
+	c.script("INSERT a VALUES (7, 7)")
+	if got, _ := c.query("SELECT COUNT(*) FROM a WHERE id = 7"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("an INSERT inside the INSTEAD OF trigger stored %v rows, want 1", got)
 	}
 }

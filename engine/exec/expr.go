@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"loopbroker/engine/catalog"
 	"loopbroker/engine/plan"
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/syntax"
@@ -97,7 +98,7 @@ func (c *compiler) expr(x plan.Expr) evalFunc {
 		return c.userFunc(n)
 	case *plan.NextValue:
 		s := n.Sequence
-		return func(r *run) (types.Value, error) { return r.rt.NextValue(s) }
+		return func(r *run) (types.Value, error) { return r.nextValue(s) }
 	case *plan.ScalarQuery:
 		return c.scalarQuery(n)
 	}
@@ -333,19 +334,27 @@ func (c *compiler) function(n *plan.Func) evalFunc {
 	}
 	name := f.Name
 	return func(r *run) (types.Value, error) {
-		var buf [4]types.Value
-		vs := buf[:0]
+		base := len(r.args)
 		for _, a := range args {
 			v, err := a(r)
 			if err != nil {
+				r.args = r.args[:base]
 				return types.Null, err
 			}
-			vs = append(vs, v)
+			r.args = append(r.args, v)
 		}
+		vs := r.args[base:len(r.args):len(r.args)]
+		var (
+			v   types.Value
+			err error
+		)
 		if f.FromSession {
-			return r.rt.Property(name, vs)
+			v, err = r.rt.Property(name, vs)
+		} else {
+			v, err = f.Eval(r.rt, vs, argTypes, t)
 		}
-		return f.Eval(r.rt, vs, argTypes, t)
+		r.args = r.args[:base]
+		return v, err
 	}
 }
 
@@ -385,4 +394,31 @@ func (r *run) arguments(args []evalFunc) ([]types.Value, error) {
 		vs[i] = v
 	}
 	return vs, nil
+}
+
+// sequenceValue is the number that a sequence gave for a row.
+type sequenceValue struct {
+	sequence *catalog.Sequence
+	row      uint64
+	v        types.Value
+}
+
+// nextValue takes the next number of a sequence; all references within one row
+// get the same.
+func (r *run) nextValue(s *catalog.Sequence) (types.Value, error) {
+	for i := range r.sequences {
+		c := &r.sequences[i]
+		if c.sequence != s {
+			continue
+		}
+		if c.row == r.row {
+			return c.v, nil
+		}
+		v, err := r.rt.NextValue(s)
+		c.v, c.row = v, r.row
+		return v, err
+	}
+	v, err := r.rt.NextValue(s)
+	r.sequences = append(r.sequences, sequenceValue{s, r.row, v})
+	return v, err
 }

@@ -116,6 +116,7 @@ func (b *insertBody) begin(r *run) (*writes, error) {
 
 func (b *insertBody) fromValues(r *run, s *writes) error {
 	for _, fs := range b.values {
+		r.row++
 		row := make(types.Row, len(b.w.table.Columns))
 		for i, f := range fs {
 			col := b.columns[i]
@@ -202,12 +203,17 @@ func (b *insertBody) add(r *run, s *writes, row types.Row) error {
 }
 
 func (b *insertBody) write(r *run, s *writes, out func(types.Row) error) (int64, error) {
-	count := int64(len(s.rows))
 	if b.instead {
-		if _, err := r.rt.InsteadOf(s.p.table, ActionInsert, s.rows, nil, b.columns); err != nil {
+		handled, err := r.rt.InsteadOf(s.p.table, ActionInsert, s.rows, nil, b.columns)
+		if err != nil {
 			return 0, err
 		}
-		return count, b.output.emit(r, s.outs, out)
+		if handled {
+			return int64(len(s.rows)), b.output.emit(r, s.outs, out)
+		}
+		if err := b.settle(r, s); err != nil {
+			return 0, err
+		}
 	}
 	stored, err := b.w.insertAll(r, s.p, s.rows, b.columns, "INSERT", func() {
 		if b.w.identity >= 0 && len(s.rows) > 0 {
@@ -218,6 +224,33 @@ func (b *insertBody) write(r *run, s *writes, out func(types.Row) error) (int64,
 		return 0, err
 	}
 	return int64(len(stored)), b.output.emit(r, s.outs, out)
+}
+
+// settle makes real rows of those meant for an INSTEAD OF trigger, which does
+// not fire for the statements inside itself.
+func (b *insertBody) settle(r *run, s *writes) error {
+	given := make([]bool, len(b.w.table.Columns))
+	for i := range given {
+		given[i] = i != b.w.version && (i != b.w.identity || b.explicit)
+	}
+	s.outs = nil
+	for _, row := range s.rows {
+		if err := b.w.complete(r, s.p, row, given); err != nil {
+			return err
+		}
+		if err := b.w.finish(r, row, "INSERT"); err != nil {
+			return err
+		}
+		if b.explicit {
+			if err := b.w.observeIn(s.p.table, row); err != nil {
+				return err
+			}
+		}
+		if err := b.output.compute(r, &s.outs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // output is a compiled OUTPUT clause; nil for none.

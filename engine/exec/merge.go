@@ -161,6 +161,7 @@ func (b *mergeBody) take(r *run, m *merging, c *mergeClause) error {
 }
 
 func (b *mergeBody) newRow(r *run, m *merging, c *mergeClause) (types.Row, error) {
+	r.row++
 	row := make(types.Row, len(b.w.table.Columns))
 	for i, f := range c.values {
 		col := c.columns[i]

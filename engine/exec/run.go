@@ -27,7 +27,10 @@ type run struct {
 	// ignored says that a duplicate key was left out: message 3604.
 	ignored  bool
 	privates []private
-	ticks    uint32
+	// row counts the rows that are built, for NEXT VALUE FOR.
+	row       uint64
+	sequences []sequenceValue
+	ticks     uint32
 
 	ctx     context.Context
 	timeout time.Duration
@@ -35,7 +38,13 @@ type run struct {
 	// statementView is the one that the run closes.
 	statementView *storage.View
 	keyBuf        []byte
+	// args is a stack of the arguments of the calls being evaluated.
+	args []types.Value
 }
+
+// plainRuns are the states of expressions without queries, which need nothing
+// but the session and its variables.
+var plainRuns = sync.Pool{New: func() any { return &run{} }}
 
 var runs = sync.Pool{New: func() any { return &run{} }}
 
@@ -66,7 +75,7 @@ func (r *run) end() {
 	clear(r.rows)
 	clear(r.ids)
 	clear(r.states)
-	*r = run{rows: r.rows[:0], ids: r.ids[:0], states: r.states[:0], views: r.views[:0], privates: r.privates[:0], keyBuf: r.keyBuf[:0]}
+	*r = run{rows: r.rows[:0], ids: r.ids[:0], states: r.states[:0], views: r.views[:0], privates: r.privates[:0], keyBuf: r.keyBuf[:0], args: r.args[:0]}
 	runs.Put(r)
 }
 

@@ -111,6 +111,7 @@ func (b *selectBody) run(r *run, out func(types.Row) error) (int64, error) {
 	if len(b.assign) > 0 {
 		err := limited(r, b.query.root, func() error {
 			rows++
+			r.row++
 			for i, f := range b.query.items {
 				v, err := f(r)
 				if err != nil {

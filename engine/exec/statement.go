@@ -62,7 +62,7 @@ func (e *Expr) Eval(rt Runtime) (types.Value, error) {
 		r := runs.Get().(*run)
 		r.rt, r.vars = rt, rt.Variables()
 		v, err := e.eval(r)
-		r.rt, r.vars = nil, nil
+		r.rt, r.vars, r.sequences = nil, nil, nil
 		runs.Put(r)
 		return v, err
 	}

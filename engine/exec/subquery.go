@@ -35,6 +35,7 @@ func (c *compiler) query(q *plan.Query) *query {
 
 // row computes the items in the current frame.
 func (q *query) row(r *run) (types.Row, error) {
+	r.row++
 	row := make(types.Row, len(q.items))
 	for i, f := range q.items {
 		v, err := f(r)

@@ -26,6 +26,7 @@ func (c *compiler) sets(list []plan.Set) (out []setClause, columns []int) {
 
 // apply computes the row after an UPDATE of the current one.
 func (w *writer) apply(r *run, sets []setClause, old types.Row, instead bool) (types.Row, error) {
+	r.row++
 	row := append(types.Row(nil), old...)
 	for i := range sets {
 		s := &sets[i]
@@ -103,16 +104,32 @@ func (b *updateBody) run(r *run, out func(types.Row) error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch {
-	case b.instead:
-		_, err = r.rt.InsteadOf(p.table, ActionUpdate, s.news, s.olds, b.columns)
-	case len(b.columns) > 0:
+	handled := false
+	if b.instead {
+		if handled, err = r.rt.InsteadOf(p.table, ActionUpdate, s.news, s.olds, b.columns); err == nil && !handled {
+			err = b.settle(r, &s)
+		}
+	}
+	if err == nil && !handled && len(b.columns) > 0 {
 		err = b.w.updateAll(r, p, &s, b.columns, "UPDATE")
 	}
 	if err != nil {
 		return 0, err
 	}
 	return int64(len(s.ids)), b.output.emit(r, outs, out)
+}
+
+// settle checks rows that were meant for an INSTEAD OF trigger.
+func (b *updateBody) settle(r *run, s *changeSet) error {
+	for _, row := range s.news {
+		if b.w.version >= 0 {
+			row[b.w.version] = r.rt.NextRowVersion()
+		}
+		if err := b.w.finish(r, row, "UPDATE"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteBody is DELETE.
@@ -152,9 +169,11 @@ func (b *deleteBody) run(r *run, out func(types.Row) error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	handled := false
 	if b.instead {
-		_, err = r.rt.InsteadOf(p.table, ActionDelete, nil, s.olds, nil)
-	} else {
+		handled, err = r.rt.InsteadOf(p.table, ActionDelete, nil, s.olds, nil)
+	}
+	if err == nil && !handled {
 		err = b.w.deleteAll(r, p, &s, "DELETE")
 	}
 	if err != nil {

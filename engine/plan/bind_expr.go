@@ -154,7 +154,7 @@ func literalValue(n *syntax.Literal) (v types.Value, t types.Type, err error) {
 	case syntax.LitBinary:
 		v, err = types.ParseBinaryLiteral(n.Text)
 	case syntax.LitString:
-		v = types.NewVarChar(n.Text)
+		v = types.NewVarChar(types.DecodeVarChar(types.EncodeVarChar(n.Text)))
 		return v, types.VarChar(textLength(types.VarCharLen(n.Text), 8000)), nil
 	case syntax.LitNString:
 		v = types.NewNVarChar(n.Text)

@@ -524,7 +524,7 @@ func (x *Session) runDynamic(text string, p *program, bind func(f *frame) error)
 	if x.ident.database == nil {
 		x.ident.user = user
 	}
-	if err == nil && x.txn.count != before && x.inserting == nil && bind != nil {
+	if err == nil && x.txn.count != before && x.inserting == nil {
 		return x.countMismatch(f, before)
 	}
 	return err

@@ -98,6 +98,7 @@ func (c *compiler) ifStatement(s *syntax.If) error {
 		return nil
 	}
 	skip := c.emit(s, nil)
+	c.p.code[skip].effect = resetsNothing
 	c.patch(test, jumpUnless(cond, c.here()))
 	if err := c.statement(s.Else); err != nil {
 		return err
@@ -114,7 +115,8 @@ func (c *compiler) whileStatement(s *syntax.While) error {
 	if err := c.statement(s.Body); err != nil {
 		return err
 	}
-	c.emit(s, func(x *Session, f *frame) error { f.pc = start; return x.checkInterrupt() })
+	back := c.emit(s, func(x *Session, f *frame) error { f.pc = start; return x.checkInterrupt() })
+	c.p.code[back].effect = resetsNothing
 	end := c.here()
 	c.patch(test, jumpUnless(cond, end))
 	n := len(c.loops) - 1
@@ -386,8 +388,9 @@ func (c *compiler) waitFor(s *syntax.WaitFor) {
 		if err != nil {
 			return err
 		}
+		written := v
 		if v, err = types.Convert(v, types.TypeDateTime, 0); err != nil {
-			return sqlerr.New(148, strings.TrimSpace(v.String()))
+			return sqlerr.New(148, strings.TrimSpace(written.String()))
 		}
 		if v.IsNull() {
 			return nil

@@ -199,7 +199,11 @@ func (x *Session) createTable(ch *catalog.Change, s *syntax.CreateTable) error {
 
 // materialise creates the rows of a new table and puts it into the catalog.
 func (x *Session) materialise(ch *catalog.Change, db *catalog.Database, t *catalog.Table) error {
-	store, err := x.txn.ensure(x).CreateTable(tableDef(t))
+	def, err := x.tableDef(t)
+	if err != nil {
+		return err
+	}
+	store, err := x.txn.ensure(x).CreateTable(def)
 	if err != nil {
 		return err
 	}

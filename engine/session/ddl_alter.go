@@ -45,7 +45,11 @@ func (x *Session) addIndex(ch *catalog.Change, db *catalog.Database, old, change
 		copy(changed.Indexes[1:], changed.Indexes[:n-1])
 		changed.Indexes[0] = ix
 	}
-	if err := x.txn.tx.CreateIndex(x.ctx, changed.Store, indexDef(changed, ix)); err != nil {
+	def, err := x.indexDef(changed, ix)
+	if err != nil {
+		return err
+	}
+	if err := x.txn.tx.CreateIndex(x.ctx, changed.Store, def); err != nil {
 		var dup *storage.DuplicateError
 		if errors.As(err, &dup) {
 			return sqlerr.New(1505, qualified(changed), ix.Name, exec.KeyText(dup.Key))
@@ -421,7 +425,10 @@ func (x *Session) removeColumns(t *catalog.Table, gone []int) error {
 // rewriteTable rewrites the rows of a table whose columns have changed place or
 // type: its storage is made anew, because the keys of its indexes change too.
 func (x *Session) rewriteTable(t *catalog.Table, f func(types.Row) (types.Row, error)) error {
-	def := tableDef(t)
+	def, err := x.tableDef(t)
+	if err != nil {
+		return err
+	}
 	return x.txn.tx.RewriteAs(x.ctx, t.Store, def.Columns, def.Indexes, f)
 }
 

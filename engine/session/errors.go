@@ -6,6 +6,7 @@ import (
 
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/storage"
+	"loopbroker/engine/syntax"
 )
 
 // batchEnd ends the batch. What there was to say has been sent to the client;
@@ -64,6 +65,7 @@ var endsBatch = map[int32]outcome{
 	1205: {batch: true, transaction: true},
 	3609: {batch: true, transaction: true},
 	3616: {batch: true, transaction: true},
+	2714: {batch: true},
 	3915: {batch: true},
 	3916: {batch: true},
 	3930: {batch: true, transaction: true},
@@ -149,7 +151,7 @@ func (x *Session) handle(f *frame, err error) error {
 		e = inModule(e, f)
 	}
 	err = rewrap(err, e)
-	x.lastError = e.Number
+	x.lastError, x.rowCount = e.Number, 0
 	o := x.outcomeOf(err, e)
 
 	var scope *scopeError
@@ -185,16 +187,29 @@ func (x *Session) uncaught(f *frame, e *sqlerr.Error, o outcome, compile bool) e
 		f.returned = -6
 		return nil
 	}
-	if terminated[e.Number] {
+	if changesData(f.prog.code[f.pc0].stmt) && !refused[e.Number] {
 		x.inform(3621, 0, "The statement has been terminated.")
 	}
 	return nil
 }
 
-// terminated are the errors after which SQL Server adds message 3621.
-var terminated = map[int32]bool{
-	220: true, 232: true, 512: true, 515: true, 547: true, 2601: true, 2627: true, 2628: true,
-	8115: true, 8134: true, 8152: true, 3604: true, 1505: true, 517: true, 242: true, 8672: true,
+// changesData reports whether a statement is one after whose errors SQL Server
+// adds message 3621.
+func changesData(s syntax.Statement) bool {
+	switch s := s.(type) {
+	case *syntax.Insert, *syntax.Update, *syntax.Delete, *syntax.Merge, *syntax.CreateIndex:
+		return true
+	case *syntax.SelectStmt:
+		q, ok := s.Query.(*syntax.Select)
+		return ok && q.Into != nil
+	}
+	return false
+}
+
+// refused are the errors of statements that never began to run.
+var refused = map[int32]bool{
+	229: true, 230: true, 1902: true, 1911: true, 1913: true, 1088: true, 40510: true,
+	8101: true, 544: true, 8164: true, 213: true, 2812: true,
 }
 
 // enterCatch makes the frame go on in its innermost CATCH block.

@@ -15,6 +15,7 @@ type frame struct {
 	rt     runtime
 	module *catalog.Module
 	pc     int
+	pc0    int // the instruction that runs
 	line   int32
 
 	vars   []types.Value

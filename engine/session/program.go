@@ -56,9 +56,37 @@ type parameter struct {
 
 // instruction is one step of a program. Run may change the frame's pc.
 type instruction struct {
-	line int32
-	stmt syntax.Statement
-	run  func(x *Session, f *frame) error
+	line   int32
+	effect effect
+	stmt   syntax.Statement
+	run    func(x *Session, f *frame) error
+}
+
+// effect is what a statement that succeeds does to @@ERROR and @@ROWCOUNT,
+// beside what it sets itself.
+type effect uint8
+
+const (
+	resetsNothing effect = iota
+	resetsError
+	resetsBoth
+)
+
+// effectOf is the effect of a kind of statement.
+func effectOf(s syntax.Statement) effect {
+	switch s := s.(type) {
+	case *syntax.Print, *syntax.SetOption, *syntax.BeginTran, *syntax.CommitTran, *syntax.RollbackTran, *syntax.SaveTran,
+		*syntax.Use, *syntax.WaitFor, *syntax.If, *syntax.While, *syntax.Grant, *syntax.ExecuteAs, *syntax.Revert, *syntax.Kill:
+		return resetsBoth
+	case *syntax.CursorOp:
+		if s.Op != "OPEN" {
+			return resetsBoth
+		}
+		return resetsError
+	case *syntax.Fetch, *syntax.DeclareCursor, *syntax.SelectStmt, *syntax.Insert, *syntax.Update, *syntax.Delete, *syntax.Merge:
+		return resetsError
+	}
+	return resetsNothing
 }
 
 // compiler turns statements into instructions.
@@ -112,7 +140,7 @@ type pendingGoto struct {
 
 // emit appends an instruction and returns its position.
 func (c *compiler) emit(s syntax.Statement, run func(x *Session, f *frame) error) int {
-	c.p.code = append(c.p.code, instruction{line: s.At().Line, stmt: s, run: run})
+	c.p.code = append(c.p.code, instruction{line: s.At().Line, effect: effectOf(s), stmt: s, run: run})
 	return len(c.p.code) - 1
 }
 

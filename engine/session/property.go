@@ -224,7 +224,7 @@ func sessionProperty(x *Session, _ *frame, args []types.Value) (types.Value, err
 	name, _ := argText(args[0])
 	switch n := strings.ToUpper(name); n {
 	case "ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "ARITHABORT", "CONCAT_NULL_YIELDS_NULL", "NUMERIC_ROUNDABORT", "QUOTED_IDENTIFIER":
-		return types.NewBit(*x.opts.flags()[n]), nil
+		return types.NewBit(*x.opts.flag(n)), nil
 	}
 	return types.Null, nil
 }

@@ -12,11 +12,18 @@ func (x *Session) run(f *frame) error {
 	code := f.prog.code
 	for f.pc < len(code) {
 		in := &code[f.pc]
+		f.pc0 = f.pc
 		f.pc++
 		f.line = in.line
 		x.statement = time.Time{}
 		err := in.run(x, f)
 		if err == nil {
+			switch in.effect {
+			case resetsError:
+				x.lastError = 0
+			case resetsBoth:
+				x.lastError, x.rowCount = 0, 0
+			}
 			continue
 		}
 		if err := x.handle(f, err); err != nil {

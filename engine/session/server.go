@@ -62,11 +62,15 @@ func New(ctx context.Context, o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Server{
+	s := &Server{
 		cat: o.Catalog, store: o.Store, version: o.Version, now: o.Now, base: ctx, started: o.Now(),
 		log:      o.Logger.With().Str("component", "session").Logger(),
 		programs: newProgramCache(), sessions: map[int32]*Session{}, nextID: firstSession,
 	}
+	if err := s.bindFilters(ctx); err != nil { // the tables in question stay readable and refuse changes
+		s.log.Error().Err(err).Msg("filtered index is not usable")
+	}
+	return s
 }
 
 // ListensOn tells the server one of its own addresses, host:port. A linked

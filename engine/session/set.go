@@ -12,16 +12,39 @@ import (
 	"loopbroker/engine/wire"
 )
 
-// flags are the SET options that are on or off.
-func (o *setOptions) flags() map[string]*bool {
-	return map[string]*bool{
-		"ANSI_NULLS": &o.ansiNulls, "ANSI_PADDING": &o.ansiPadding, "ANSI_WARNINGS": &o.ansiWarnings,
-		"ANSI_NULL_DFLT_ON": &o.ansiNullDfltOn, "ANSI_NULL_DFLT_OFF": &o.ansiNullDfltOff,
-		"ARITHABORT": &o.arithAbort, "ARITHIGNORE": &o.arithIgnore, "CONCAT_NULL_YIELDS_NULL": &o.concatNull,
-		"QUOTED_IDENTIFIER": &o.quotedIdentifier, "NUMERIC_ROUNDABORT": &o.numericRoundAbort,
-		"CURSOR_CLOSE_ON_COMMIT": &o.cursorCloseOnCommit, "IMPLICIT_TRANSACTIONS": &o.implicitTransactions,
-		"NOCOUNT": &o.noCount, "XACT_ABORT": &o.xactAbort,
+// flag is the SET option of that name that is on or off, nil when there is none.
+func (o *setOptions) flag(name string) *bool {
+	switch name {
+	case "ANSI_NULLS":
+		return &o.ansiNulls
+	case "ANSI_PADDING":
+		return &o.ansiPadding
+	case "ANSI_WARNINGS":
+		return &o.ansiWarnings
+	case "ANSI_NULL_DFLT_ON":
+		return &o.ansiNullDfltOn
+	case "ANSI_NULL_DFLT_OFF":
+		return &o.ansiNullDfltOff
+	case "ARITHABORT":
+		return &o.arithAbort
+	case "ARITHIGNORE":
+		return &o.arithIgnore
+	case "CONCAT_NULL_YIELDS_NULL":
+		return &o.concatNull
+	case "QUOTED_IDENTIFIER":
+		return &o.quotedIdentifier
+	case "NUMERIC_ROUNDABORT":
+		return &o.numericRoundAbort
+	case "CURSOR_CLOSE_ON_COMMIT":
+		return &o.cursorCloseOnCommit
+	case "IMPLICIT_TRANSACTIONS":
+		return &o.implicitTransactions
+	case "NOCOUNT":
+		return &o.noCount
+	case "XACT_ABORT":
+		return &o.xactAbort
 	}
+	return nil
 }
 
 // harmless are the options that may be set to the value given without any
@@ -60,11 +83,11 @@ func (c *compiler) setStatement(s syntax.Statement) bool {
 func (x *Session) setOption(f *frame, name string, s *syntax.SetOption, value *lazyExpr) error {
 	if name == "ANSI_DEFAULTS" {
 		for _, n := range []string{"ANSI_NULLS", "ANSI_NULL_DFLT_ON", "ANSI_PADDING", "ANSI_WARNINGS", "CURSOR_CLOSE_ON_COMMIT", "IMPLICIT_TRANSACTIONS", "QUOTED_IDENTIFIER"} {
-			*x.opts.flags()[n] = s.On
+			*x.opts.flag(n) = s.On
 		}
 		return nil
 	}
-	if flag, ok := x.opts.flags()[name]; ok {
+	if flag := x.opts.flag(name); flag != nil {
 		if f.module != nil && (name == "QUOTED_IDENTIFIER" || name == "ANSI_NULLS") {
 			return nil // fixed when the module was created
 		}

@@ -389,7 +389,12 @@ func (s *shaper) index(d *syntax.IndexDef, column int) (*catalog.Index, error) {
 		ix.Include = append(ix.Include, at)
 	}
 	if ix.Filter != "" {
-		return nil, sqlerr.Unsupported("filtered index")
+		if ix.Clustered {
+			return nil, sqlerr.New(156, "WHERE").At(d.Line)
+		}
+		if _, err := s.x.indexFilter(s.t, ix); err != nil {
+			return nil, err
+		}
 	}
 	return ix, indexOptions(ix, d.Options)
 }

@@ -139,8 +139,12 @@ func (x *Session) instantiate(shape *catalog.Table) *catalog.Table {
 	if t.Identity != nil {
 		t.Identity = catalog.NewCounter(t.Identity.Seed(), t.Identity.Increment())
 	}
+	def, err := x.tableDef(t)
 	tx := x.srv.store.Begin(x.owner)
-	store, err := tx.CreateTable(tableDef(t))
+	var store *storage.Table
+	if err == nil {
+		store, err = tx.CreateTable(def)
+	}
 	if err == nil {
 		err = tx.Commit(x.background())
 	}

@@ -147,18 +147,18 @@ func (t *transaction) save(name string) error {
 	if t.doomed {
 		return sqlerr.New(3931)
 	}
-	t.saves = append(t.saves, savepoint{catalog.Fold(name), t.tx.Savepoint()})
+	t.saves = append(t.saves, savepoint{name, t.tx.Savepoint()})
 	return nil
 }
 
-// rollbackTo is ROLLBACK TRANSACTION name, error 3903, 6401 and 3931.
+// rollbackTo is ROLLBACK TRANSACTION name, error 3903, 6401 and 3931. Names of
+// transactions are compared by their code points whatever the collation.
 func (t *transaction) rollbackTo(x *Session, name string) error {
 	if t.count == 0 {
 		return sqlerr.New(3903)
 	}
-	key := catalog.Fold(name)
 	for i := len(t.saves) - 1; i >= 0; i-- {
-		if t.saves[i].name == key {
+		if t.saves[i].name == name {
 			if t.doomed {
 				return sqlerr.New(3931)
 			}
@@ -167,7 +167,7 @@ func (t *transaction) rollbackTo(x *Session, name string) error {
 			return nil
 		}
 	}
-	if t.name != "" && catalog.Fold(t.name) == key {
+	if t.name != "" && t.name == name {
 		return x.rollbackAll()
 	}
 	return sqlerr.New(6401, name)
@@ -302,10 +302,15 @@ func (c *compiler) transactionStatement(s syntax.Statement) bool {
 				return sqlerr.New(8501, x.srv.cat.Name)
 			}
 			n, err := x.transactionName(f, name)
-			if err == nil {
+			if err != nil {
+				return err
+			}
+			unseen := x.opts.implicitTransactions && x.txn.count == 0
+			x.txn.begin(x, n)
+			if unseen { // IMPLICIT_TRANSACTIONS has begun one first
 				x.txn.begin(x, n)
 			}
-			return err
+			return nil
 		})
 	case *syntax.CommitTran:
 		delayed := s.DelayedDurability
