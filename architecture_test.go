@@ -59,6 +59,10 @@ func forbidden(pkg, imp string) string {
 		return forbiddenStage(strings.TrimPrefix(pkg, module+"/"), strings.TrimPrefix(imp, module+"/"))
 	case to == "engine":
 		return "only commands, enginetest and tests import the engine"
+	case from == "examples" && to == "internal":
+		return "examples show what users can import"
+	case from == "examples" && !strings.Contains(strings.TrimPrefix(imp, module+"/"), "/"):
+		return ""
 	case to == "" || to == from || to == "internal":
 		return ""
 	case from == "internal" && to == "tsql":
@@ -167,6 +171,10 @@ func TestArchitectureBites(t *testing.T) {
 		{"loopbroker/engine/new", "loopbroker/engine/types", false},
 		{"loopbroker/cmd/loopbroker", "loopbroker/engine", true},
 		{"loopbroker/enginetest", "loopbroker/engine", true},
+		{"loopbroker/examples/x", "loopbroker/correlation", true},
+		{"loopbroker/examples/x", "loopbroker", true},
+		{"loopbroker/examples/x", "loopbroker/internal/backoff", false},
+		{"loopbroker/examples/x", "loopbroker/engine", false},
 		{"loopbroker/stray", "loopbroker/worker", false},
 	} {
 		t.Run(fmt.Sprintf("%s imports %s", tt.pkg, tt.imp), func(t *testing.T) {

@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
+	"errors"
 
+	"loopbroker"
 	"loopbroker/loopback"
+	"loopbroker/tsql"
 )
 
 // provision makes the loopback of this broker, with a password that nobody else
@@ -15,6 +19,10 @@ func (b *broker) provision(ctx context.Context, logins ...string) error {
 		return err
 	}
 	o := loopback.Options{User: link.login, Password: link.password}
+	var err error
+	if o.DataSource, err = dataSource(ctx, b.db, b.schema); err != nil {
+		return err
+	}
 	if err := loopback.Provision(ctx, b.db, b.schema, o); err != nil {
 		return err
 	}
@@ -25,4 +33,15 @@ func (b *broker) provision(ctx context.Context, logins ...string) error {
 		}
 	}
 	return nil
+}
+
+// dataSource returns where the linked server leads that is there already, or ""
+// for the default of a new one. A link that leads elsewhere than here fails its
+// proof.
+func dataSource(ctx context.Context, db *sql.DB, schema tsql.Schema) (string, error) {
+	link, err := loopback.ReadLink(ctx, db, schema)
+	if err != nil && !errors.Is(err, loopbroker.ErrNoLoopback) {
+		return "", err
+	}
+	return link.DataSource, nil
 }

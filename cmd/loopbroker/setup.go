@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
@@ -74,6 +75,11 @@ func (c *setupCommand) Run(app *app) error {
 	fmt.Fprintf(app.stdout, "deployed schema version %d into %s\n", tsql.SchemaVersion, c.Schema)
 	accounts := []account{link}
 	o := loopback.Options{User: link.login, Password: link.password, Recreate: c.Recreate}
+	if !c.Recreate {
+		if o.DataSource, err = dataSource(app.ctx, db, schema); err != nil {
+			return err
+		}
+	}
 	mapped := []string{""} // the login of the DSN, which is proved
 	if p := os.Getenv(workerPasswordVariable); p != "" {
 		accounts = append(accounts, workerAccount(p))
@@ -85,7 +91,7 @@ func (c *setupCommand) Run(app *app) error {
 		if err := a.ensure(app.ctx, db, schema); err != nil {
 			return err
 		}
-		fmt.Fprintf(app.stdout, "login %s may execute %d procedures\n", a.login, len(a.procedures))
+		fmt.Fprintf(app.stdout, "login %s may execute: %s\n", a.login, strings.Join(a.procedures, ", "))
 	}
 	for _, login := range mapped {
 		o.LocalLogin = login

@@ -75,7 +75,6 @@ func (c *workerCommand) Run(app *app) error {
 		return err
 	}
 	defer stop()
-	log.Info().Str("worker", w.ID()).Int("slots", c.Slots).Msg("worker started")
 	return ignoreStop(ctx, w.Run(ctx))
 }
 

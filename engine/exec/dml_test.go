@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loopbroker/engine/catalog"
+	"loopbroker/engine/types"
 )
 
 // stock is the table of the modification tests.
@@ -228,5 +229,36 @@ func TestTriggersAreCalled(t *testing.T) {
 	c.script("INSERT a VALUES (7, 7)")
 	if got, _ := c.query("SELECT COUNT(*) FROM a WHERE id = 7"); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("an INSERT inside the INSTEAD OF trigger stored %v rows, want 1", got)
+	}
+}
+
+func TestInsteadOfOnView(t *testing.T) {
+	t.Parallel()
+	c := newConn(t, sample+"\nGO\nCREATE VIEW v AS SELECT p.id, p.name AS who, t.name AS team FROM person p JOIN team t ON t.id = p.team")
+	if _, err := c.query("INSERT v (id, who, team) VALUES (1, 'x', 'y')"); number(err) != 4405 {
+		t.Errorf("INSERT into two tables: %v, want 4405", err)
+	}
+	c.viewTriggers = []*catalog.Module{{InsteadOf: true, OnInsert: true, OnUpdate: true, OnDelete: true}}
+	tests := []struct{ sql, inserted, deleted string }{
+		{"INSERT v (team, id) VALUES ('y', '7')", "7|NULL|y", ""},
+		{"INSERT v SELECT 1, 'a', 'b'", "1|a|b", ""},
+		{"UPDATE v SET who = who + '!' WHERE team = 'red' AND id > 1", "2|bob!|red", "2|bob|red"},
+		{"DELETE v WHERE id = 3", "", "3|cid|blue"},
+	}
+	text := func(rows []types.Row) string {
+		var out []string
+		for _, r := range rows {
+			out = append(out, rowText(r))
+		}
+		return strings.Join(out, " ")
+	}
+	for _, tt := range tests {
+		c.script(tt.sql)
+		if got := text(c.insertedRows); got != tt.inserted {
+			t.Errorf("%s: inserted %q, want %q", tt.sql, got, tt.inserted)
+		}
+		if got := text(c.deletedRows); got != tt.deleted {
+			t.Errorf("%s: deleted %q, want %q", tt.sql, got, tt.deleted)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -185,7 +186,7 @@ func convertValue(r *run, mode plan.ConvertMode, v types.Value, t types.Type, st
 		return types.AssignWith(o, v, t)
 	}
 	out, err := types.ConvertWith(o, v, t, style)
-	if e, ok := err.(*sqlerr.Error); ok && mode == plan.ModeTry && e.Number != 529 {
+	if e, ok := errors.AsType[*sqlerr.Error](err); ok && mode == plan.ModeTry && e.Number != 529 {
 		return types.Null, nil
 	}
 	return out, err

@@ -3,6 +3,7 @@ package exec_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,6 +56,9 @@ type conn struct {
 	calls      int
 
 	ansiNullsOff, inTrigger bool
+
+	viewTriggers              []*catalog.Module
+	insertedRows, deletedRows []types.Row
 }
 
 func newDatabase(t testing.TB) *database {
@@ -418,7 +422,7 @@ func (c *conn) rollback() {
 
 // number is the message number of an error, 0 for none.
 func number(err error) int32 {
-	if e, ok := err.(*sqlerr.Error); ok {
+	if e, ok := errors.AsType[*sqlerr.Error](err); ok {
 		return e.Number
 	}
 	if err != nil {
@@ -492,6 +496,8 @@ func (c *conn) PseudoTable(name string) (int, *catalog.Table, bool) {
 	return 0, nil, false
 }
 
+func (c *conn) ViewTriggers(*catalog.Module) []*catalog.Module { return c.viewTriggers }
+
 func (c *conn) Module(*catalog.Module) plan.Binder { return moduleBinder{c} }
 
 // moduleBinder is the binder of a view: it sees no variables.
@@ -558,6 +564,7 @@ func (r rt) AfterTriggers(t *catalog.Table, a exec.Action, inserted, deleted []t
 
 func (r rt) InsteadOf(o catalog.Object, a exec.Action, inserted, deleted []types.Row, _ []int) (bool, error) {
 	r.fired = append(r.fired, fmt.Sprintf("instead of %s %s %d %d", a, o.Head().Name, len(inserted), len(deleted)))
+	r.insertedRows, r.deletedRows = inserted, deleted
 	return !r.inTrigger, nil
 }
 

@@ -27,6 +27,8 @@ func (c *compiler) statement(p *plan.Stmt) body {
 	case p.Merge != nil:
 		c.targets[p.Merge.Target.Src] = true
 		return c.merge(p.Merge)
+	case p.Instead != nil:
+		return c.instead(p.Instead)
 	}
 	return &truncateBody{table: p.Truncate}
 }

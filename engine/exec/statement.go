@@ -59,11 +59,11 @@ func (e *Expr) Uses() []Use { return e.uses }
 // Eval computes the expression. A condition is 1, 0 or NULL.
 func (e *Expr) Eval(rt Runtime) (types.Value, error) {
 	if e.plain {
-		r := runs.Get().(*run)
+		r := plainRuns.Get().(*run)
 		r.rt, r.vars = rt, rt.Variables()
 		v, err := e.eval(r)
 		r.rt, r.vars, r.sequences = nil, nil, nil
-		runs.Put(r)
+		plainRuns.Put(r)
 		return v, err
 	}
 	r := newRun(rt, e.sources, e.states)

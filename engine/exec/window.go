@@ -55,8 +55,7 @@ type windowRow struct {
 
 func (n *windowNode) run(r *run, sink func() error) error {
 	var all []frame
-	var rows [][]windowRow // by call
-	rows = make([][]windowRow, len(n.calls))
+	rows := make([][]windowRow, len(n.calls)) // by call
 	err := n.x.run(r, func() error {
 		for i := range n.calls {
 			row, err := n.calls[i].read(r, len(all))

@@ -104,6 +104,9 @@ func (b *binder) insert(n *syntax.Insert, out *Stmt) error {
 	}
 	b.use(object, "INSERT")
 	out.Target = object
+	if target.View != nil && b.hasInstead(target.View, "INSERT") {
+		return b.insertInstead(n, target.View, out)
+	}
 	ins := &Insert{InsertInto: InsertInto{Target: *target}, Exec: n.Exec != nil}
 	if target.View != nil {
 		err = b.insertView(n, ins)

@@ -190,7 +190,11 @@ func (b *binder) update(n *syntax.Update, out *Stmt) error {
 	if err := b.begin(n.With, n.Option); err != nil {
 		return err
 	}
-	b.assigns = false
+	if view := b.insteadTarget(n.Target, "UPDATE"); view != nil {
+		b.use(view, "UPDATE")
+		out.Target = view
+		return b.changeInstead(n, view, "UPDATE", n.From, n.Where, n.Set, n.Top != nil || n.Output != nil, out)
+	}
 	for i := range n.Set {
 		b.assigns = b.assigns || n.Set[i].Variable != ""
 	}
@@ -343,6 +347,11 @@ func (b *binder) delete(n *syntax.Delete, out *Stmt) error {
 	}
 	if err := b.begin(n.With, n.Option); err != nil {
 		return err
+	}
+	if view := b.insteadTarget(n.Target, "DELETE"); view != nil {
+		b.use(view, "DELETE")
+		out.Target = view
+		return b.changeInstead(n, view, "DELETE", n.From, n.Where, nil, n.Top != nil || n.Output != nil, out)
 	}
 	c, err := b.changeTarget(n.Target, n.From)
 	if err != nil {

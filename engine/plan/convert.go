@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"errors"
+
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/syntax"
 	"loopbroker/engine/types"
@@ -214,7 +216,7 @@ func typesOp(op syntax.BinaryOp) types.Op {
 	return types.OpBitXor
 }
 
-// Op returns the operator of package types for an Arith.
+// TypesOp returns the operator of package types for an Arith.
 func (e *Arith) TypesOp() types.Op { return typesOp(e.Op) }
 
 // fold evaluates an expression of constants. One that fails is left for the
@@ -265,7 +267,7 @@ func ConvertValue(mode ConvertMode, v types.Value, t types.Type, style int) (typ
 		return types.Assign(v, t)
 	case ModeTry:
 		out, err := types.Convert(v, t, style)
-		if e, ok := err.(*sqlerr.Error); ok && e.Number != 529 {
+		if e, ok := errors.AsType[*sqlerr.Error](err); ok && e.Number != 529 {
 			return types.Null, nil
 		}
 		return out, err

@@ -28,6 +28,11 @@ func (s *Stmt) Describe() string {
 	case s.Merge != nil:
 		d.line(0, "merge %s", s.Merge.Target.Table.Name)
 		d.rel(s.Merge.Root, 1)
+	case s.Instead != nil:
+		d.line(0, "instead of %s on %s", s.Instead.Verb, s.Instead.View.Name)
+		if s.Instead.Root != nil {
+			d.rel(s.Instead.Root, 1)
+		}
 	case s.Truncate != nil:
 		d.line(0, "truncate %s", s.Truncate.Name)
 	}
@@ -153,26 +158,26 @@ func (d *describer) upper(r Rel, depth int) {
 }
 
 // describe is one line: what is read and how.
-func (n *Scan) describe() string {
-	if n.Kind == ScanPseudo {
-		return "read " + n.Name
+func (r *Scan) describe() string {
+	if r.Kind == ScanPseudo {
+		return "read " + r.Name
 	}
-	name := n.Table.Name
-	if n.Name != name {
-		name += " " + n.Name
+	name := r.Table.Name
+	if r.Name != name {
+		name += " " + r.Name
 	}
-	p := &n.Path
+	p := &r.Path
 	if p.Index < 0 {
 		return "scan " + name
 	}
-	ix := n.Table.Indexes[p.Index]
+	ix := r.Table.Indexes[p.Index]
 	verb := "scan"
 	if len(p.Keys) > 0 || p.Lo != nil || p.Hi != nil {
 		verb = "seek"
 	}
 	out := fmt.Sprintf("%s %s.%s", verb, name, ix.Name)
 	for i, k := range p.Keys {
-		col := n.Table.Columns[ix.Keys[i].Column].Name
+		col := r.Table.Columns[ix.Keys[i].Column].Name
 		switch {
 		case k.Null:
 			out += fmt.Sprintf(" %s is null", col)
@@ -184,7 +189,7 @@ func (n *Scan) describe() string {
 			out += fmt.Sprintf(" %s = %s", col, named(k.Values...))
 		}
 	}
-	out += p.rangeText(n)
+	out += p.rangeText(r)
 	if p.Desc {
 		out += " backward"
 	}

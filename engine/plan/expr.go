@@ -243,31 +243,83 @@ type SortKey struct {
 	Desc bool
 }
 
-// Type implements Expr; so do all others below.
-func (e *Const) Type() types.Type       { return e.T }
-func (e *Column) Type() types.Type      { return e.T }
-func (e *Variable) Type() types.Type    { return e.T }
-func (e *Convert) Type() types.Type     { return e.T }
-func (e *Arith) Type() types.Type       { return e.T }
-func (e *Negate) Type() types.Type      { return e.T }
-func (e *BitNot) Type() types.Type      { return e.T }
-func (e *Collated) Type() types.Type    { return e.T }
-func (e *Compare) Type() types.Type     { return ConditionType }
-func (e *Distinct) Type() types.Type    { return ConditionType }
-func (e *And) Type() types.Type         { return ConditionType }
-func (e *Or) Type() types.Type          { return ConditionType }
-func (e *Not) Type() types.Type         { return ConditionType }
-func (e *IsNull) Type() types.Type      { return ConditionType }
-func (e *InList) Type() types.Type      { return ConditionType }
-func (e *InQuery) Type() types.Type     { return ConditionType }
-func (e *Like) Type() types.Type        { return ConditionType }
-func (e *Exists) Type() types.Type      { return ConditionType }
-func (e *Quantified) Type() types.Type  { return ConditionType }
+// Type implements Expr.
+func (e *Const) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Column) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Variable) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Convert) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Arith) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Negate) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *BitNot) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Collated) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Compare) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *Distinct) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *And) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *Or) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *Not) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *IsNull) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *InList) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *InQuery) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *Like) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *Exists) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
+func (e *Quantified) Type() types.Type { return ConditionType }
+
+// Type implements Expr.
 func (e *ScalarQuery) Type() types.Type { return e.T }
-func (e *Case) Type() types.Type        { return e.T }
-func (e *Coalesce) Type() types.Type    { return e.T }
-func (e *Func) Type() types.Type        { return e.T }
-func (e *UserFunc) Type() types.Type    { return e.T }
-func (e *NextValue) Type() types.Type   { return e.T }
-func (e *Aggregate) Type() types.Type   { return e.T }
-func (e *Window) Type() types.Type      { return e.T }
+
+// Type implements Expr.
+func (e *Case) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Coalesce) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Func) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *UserFunc) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *NextValue) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Aggregate) Type() types.Type { return e.T }
+
+// Type implements Expr.
+func (e *Window) Type() types.Type { return e.T }

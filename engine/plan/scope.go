@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 
 	"loopbroker/engine/catalog"
@@ -116,7 +117,7 @@ func (b *binder) with(s *scope) *binder {
 
 // lineOf gives an error the line of n, unless it has one.
 func lineOf(n syntax.Node, err error) error {
-	if e, ok := err.(*sqlerr.Error); ok && n != nil {
+	if e, ok := errors.AsType[*sqlerr.Error](err); ok && n != nil {
 		return e.At(n.At().Line)
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 )
 
 // Stmt is a bound and planned statement. Of Query, Insert, Update, Delete,
-// Merge and Truncate exactly one is set.
+// Merge, Truncate and Instead exactly one is set.
 type Stmt struct {
 	Query    *Query
 	Assign   []Assignment // SELECT @v = …, one an item of Query
@@ -17,6 +17,7 @@ type Stmt struct {
 	Delete   *Delete
 	Merge    *Merge
 	Truncate *catalog.Table
+	Instead  *Instead
 	Target   catalog.Object
 
 	// Sources and States are the sizes of a run's frame and of its caches.
@@ -53,8 +54,7 @@ type Assignment struct {
 // Target is the table that a modification changes.
 type Target struct {
 	Table *catalog.Table
-	// View is set when the target is a view with an INSTEAD OF trigger: rows
-	// have the shape of the view and are not stored.
+	// View is the view that an INSERT names, until the table behind it is found.
 	View *catalog.Module
 	Kind ScanKind // ScanTable or ScanTableVariable
 	Slot int

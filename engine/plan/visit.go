@@ -205,14 +205,3 @@ func conjuncts(e Expr) []Expr {
 	}
 	return []Expr{e}
 }
-
-// conjoin is the opposite of conjuncts; nil for no condition.
-func conjoin(list []Expr) Expr {
-	switch len(list) {
-	case 0:
-		return nil
-	case 1:
-		return list[0]
-	}
-	return &And{List: list}
-}

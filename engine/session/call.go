@@ -177,19 +177,19 @@ func (x *Session) execute(f *frame, e *execStatement) error {
 		return err
 	}
 	code, null, err := x.callProcedure(name, args)
-	if err != nil {
+	if err != nil && !isCountMismatch(err) {
 		return err
 	}
 	if e.returnSlot >= 0 && !null {
-		v, err := types.Assign(types.NewInt(int64(code)), e.returnType)
-		if err != nil {
-			return err
+		v, convErr := types.Assign(types.NewInt(int64(code)), e.returnType)
+		if convErr != nil {
+			return convErr
 		}
 		f.vars[e.returnSlot] = v
 	} else if e.returnSlot >= 0 {
 		f.vars[e.returnSlot] = types.Null
 	}
-	return nil
+	return err
 }
 
 // procedureName is the name that an EXEC calls, error 2812.
@@ -250,7 +250,7 @@ func (x *Session) callModule(m *catalog.Module, args []actual) (int32, error) {
 	}
 	f := x.newFrame(p, m, x.frame)
 	if err := x.bindArguments(f, m.Name, args); err != nil {
-		return 0, err
+		return 0, inCall(err, m)
 	}
 	before := x.txn.count
 	err = x.call(f, func() error {
@@ -293,8 +293,35 @@ func (x *Session) endProcedure(code int32) error {
 }
 
 // countMismatch is error 266: a procedure left @@TRANCOUNT other than it was.
-func (x *Session) countMismatch(_ *frame, before int) error {
-	return sqlerr.New(266, before, x.txn.count)
+// It names the procedure, and no line of it.
+func (x *Session) countMismatch(f *frame, before int) error {
+	e := sqlerr.New(266, before, x.txn.count)
+	if f.module == nil {
+		return e
+	}
+	return inCall(e, f.module)
+}
+
+// noLine is the line of errors that belong to a procedure and to no line of it.
+const noLine = -1
+
+// inCall names the procedure that an error of its call, not of its body,
+// belongs to.
+func inCall(err error, m *catalog.Module) error {
+	e, ok := err.(*sqlerr.Error)
+	if !ok {
+		return err
+	}
+	c := *e
+	c.Procedure, c.Line = moduleName(m), noLine
+	return &c
+}
+
+// isCountMismatch reports whether an error is 266, which comes when the
+// procedure has returned as it should.
+func isCountMismatch(err error) bool {
+	e, ok := err.(*sqlerr.Error)
+	return ok && e.Number == 266
 }
 
 // bindArguments gives a frame's parameters their values, error 201, 8144, 8145

@@ -170,7 +170,10 @@ func (c *compiler) tryCatch(s *syntax.TryCatch) error {
 	}
 	leave := c.emit(s, nil)
 	handler := c.here()
-	c.patch(enter, func(_ *Session, f *frame) error { f.tries = append(f.tries, tryBlock{handler, len(f.caught)}); return nil })
+	c.patch(enter, func(_ *Session, f *frame) error {
+		f.tries = append(f.tries, tryBlock{handler, len(f.caught)})
+		return nil
+	})
 	c.blocks++
 	c.within = outer.with(c.blocks)
 	c.within.catches++
@@ -268,7 +271,8 @@ func (c *compiler) returnStatement(s *syntax.Return) error {
 			return err
 		}
 		if v.IsNull() {
-			return nil // a warning, and 0
+			x.inform(282, 1, "The '"+f.module.Name+"' procedure attempted to return a status of NULL, which is not allowed. A status of 0 will be returned instead.")
+			return nil
 		}
 		if v, err = types.Assign(v, types.TypeInt); err != nil {
 			return err

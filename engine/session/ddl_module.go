@@ -132,6 +132,11 @@ func (x *Session) createProcedure(ch *catalog.Change, s *syntax.CreateProcedure)
 // created is refused then.
 func (x *Session) check(m *catalog.Module) error {
 	_, err := x.compileModule(m)
+	if e, ok := err.(*sqlerr.Error); ok && e.Procedure == "" {
+		c := *e
+		c.Procedure = m.Name
+		return &c
+	}
 	return err
 }
 

@@ -73,6 +73,16 @@ func (c *compiler) declaredIn(v reflect.Value) error {
 // declaredBy checks the variables that a node names itself.
 func (c *compiler) declaredBy(v reflect.Value) error {
 	switch n := v.Interface().(type) {
+	case syntax.Insert:
+		return c.mustBeWritable(n.Target)
+	case syntax.Update:
+		return c.mustBeWritable(n.Target)
+	case syntax.Delete:
+		return c.mustBeWritable(n.Target)
+	case syntax.Merge:
+		return c.mustBeWritable(n.Target)
+	case syntax.Output:
+		return c.mustBeWritable(n.Into)
 	case syntax.Variable:
 		return c.mustKnow(n.Name, n.Line, 2)
 	case syntax.VariableRef:
@@ -101,6 +111,18 @@ func (c *compiler) declaredBy(v reflect.Value) error {
 			return err
 		}
 		return c.mustKnow(n.ProcVar, n.Line, 1)
+	}
+	return nil
+}
+
+// mustBeWritable is error 10700 for a table-valued parameter as a target.
+func (c *compiler) mustBeWritable(t syntax.TableExpr) error {
+	v, ok := t.(*syntax.VariableRef)
+	if !ok {
+		return nil
+	}
+	if slot, ok := c.p.tindex[catalog.Fold(v.Name)]; ok && c.p.tables[slot].param {
+		return sqlerr.New(10700, v.Name).At(v.Line)
 	}
 	return nil
 }

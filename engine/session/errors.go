@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"loopbroker/engine/catalog"
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/storage"
 	"loopbroker/engine/syntax"
@@ -66,6 +67,7 @@ var endsBatch = map[int32]outcome{
 	3609: {batch: true, transaction: true},
 	3616: {batch: true, transaction: true},
 	2714: {batch: true},
+	8146: {batch: true, transaction: true},
 	3915: {batch: true},
 	3916: {batch: true},
 	3930: {batch: true, transaction: true},
@@ -226,9 +228,12 @@ func (x *Session) enterCatch(f *frame, e *sqlerr.Error, o outcome) {
 // inModule returns the error with the name of the frame's module.
 func inModule(e *sqlerr.Error, f *frame) *sqlerr.Error {
 	c := *e
-	c.Procedure = f.module.Name
+	c.Procedure = moduleName(f.module)
 	return &c
 }
+
+// moduleName is the name of a module in errors and messages.
+func moduleName(m *catalog.Module) string { return m.Schema + "." + m.Name }
 
 // rewrap puts a completed error into the wrapper that err had.
 func rewrap(err error, e *sqlerr.Error) error {
@@ -236,8 +241,11 @@ func rewrap(err error, e *sqlerr.Error) error {
 		t *thrown
 		r *raised
 		s *scopeError
+		p *propagated
 	)
 	switch {
+	case errors.As(err, &p):
+		return &propagated{e, p.outcome}
 	case errors.As(err, &t):
 		return &thrown{e}
 	case errors.As(err, &r):

@@ -20,7 +20,7 @@ type capture struct {
 // Columns implements wire.Output, error 213.
 func (c *capture) Columns(cols []wire.Column) error {
 	if len(cols) != c.columns {
-		return sqlerr.New(213)
+		return &propagated{sqlerr.New(213), outcome{batch: true, transaction: true}}
 	}
 	return nil
 }

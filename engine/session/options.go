@@ -37,7 +37,7 @@ func defaultOptions(odbc bool) setOptions {
 		lockTimeout: -1,
 		textSize:    2147483647,
 		dateFirst:   7, dateFormat: "mdy", language: "us_english",
-		concatNull: true, arithAbort: true,
+		concatNull: true,
 	}
 	if odbc {
 		o.ansiNulls, o.ansiPadding, o.ansiWarnings, o.ansiNullDfltOn = true, true, true, true
@@ -98,7 +98,7 @@ func (o *setOptions) builtin() builtin.Options {
 	return builtin.Options{
 		DateFirst: o.dateFirst, DateFormat: o.dateFormat, Language: o.language,
 		ConcatNullYieldsNull: o.concatNull, AnsiNulls: o.ansiNulls, AnsiPadding: o.ansiPadding,
-		AnsiWarnings: o.ansiWarnings, ArithAbort: o.arithAbort,
+		AnsiWarnings: o.ansiWarnings, ArithAbort: o.arithAbort || o.ansiWarnings,
 	}
 }
 

@@ -76,7 +76,7 @@ func sqlerrProperties() map[string]propertyFunc {
 		"ERROR_NUMBER":   errorProperty(func(e *sqlerr.Error) types.Value { return types.NewInt(int64(e.Number)) }),
 		"ERROR_SEVERITY": errorProperty(func(e *sqlerr.Error) types.Value { return types.NewInt(int64(e.Class)) }),
 		"ERROR_STATE":    errorProperty(func(e *sqlerr.Error) types.Value { return types.NewInt(int64(e.State)) }),
-		"ERROR_LINE":     errorProperty(func(e *sqlerr.Error) types.Value { return types.NewInt(int64(e.Line)) }),
+		"ERROR_LINE":     errorProperty(func(e *sqlerr.Error) types.Value { return types.NewInt(int64(max(e.Line, 0))) }),
 		"ERROR_MESSAGE":  errorProperty(func(e *sqlerr.Error) types.Value { return types.NewNVarChar(e.Message) }),
 		"ERROR_PROCEDURE": errorProperty(func(e *sqlerr.Error) types.Value {
 			if e.Procedure == "" {

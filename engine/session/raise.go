@@ -93,7 +93,7 @@ func (c *compiler) raiseError(s *syntax.RaiseError) {
 		m := wire.ErrorMessage(e)
 		m.Line = f.line
 		if f.module != nil {
-			m.Procedure = f.module.Name
+			m.Procedure = moduleName(f.module)
 		}
 		x.message(m)
 		x.lastError = 0

@@ -214,8 +214,11 @@ func (x *Session) interrupted() error { return context.Cause(x.ctx) }
 // send reports an error to the client.
 func (x *Session) send(e *sqlerr.Error) {
 	m := wire.ErrorMessage(e)
-	if m.Line == 0 {
+	switch m.Line {
+	case 0:
 		m.Line = 1
+	case noLine:
+		m.Line = 0
 	}
 	x.message(m)
 }
@@ -232,7 +235,7 @@ func (x *Session) inform(number int32, state uint8, text string) {
 	if f := x.frame; f != nil {
 		m.Line = f.line
 		if f.module != nil {
-			m.Procedure = f.module.Name
+			m.Procedure = moduleName(f.module)
 		}
 	}
 	x.message(m)

@@ -183,22 +183,22 @@ type languageSettings struct {
 // languages are the languages that SET LANGUAGE knows. Messages stay English,
 // as they do in SQL Server for languages whose messages are not installed.
 var languages = []languageSettings{
-	{"us_english", "english", "mdy", 7},
-	{"british", "british english", "dmy", 1},
-	{"deutsch", "german", "dmy", 1},
-	{"français", "french", "dmy", 1},
-	{"nederlands", "dutch", "dmy", 1},
-	{"español", "spanish", "dmy", 1},
-	{"italiano", "italian", "dmy", 1},
-	{"svenska", "swedish", "ymd", 1},
-	{"dansk", "danish", "dmy", 1},
-	{"norsk", "norwegian", "dmy", 1},
+	{"us_english", "English", "mdy", 7},
+	{"British", "British English", "dmy", 1},
+	{"Deutsch", "German", "dmy", 1},
+	{"Français", "French", "dmy", 1},
+	{"Nederlands", "Dutch", "dmy", 1},
+	{"Español", "Spanish", "dmy", 1},
+	{"Italiano", "Italian", "dmy", 1},
+	{"Svenska", "Swedish", "ymd", 1},
+	{"Dansk", "Danish", "dmy", 1},
+	{"Norsk", "Norwegian", "dmy", 1},
 }
 
 func (x *Session) setLanguage(name string) error {
-	want := strings.ToLower(strings.Trim(name, "'\"[]"))
+	want := strings.Trim(name, "'\"[]")
 	for _, l := range languages {
-		if l.name != want && l.alias != want {
+		if !strings.EqualFold(l.name, want) && !strings.EqualFold(l.alias, want) {
 			continue
 		}
 		old := x.language

@@ -37,6 +37,21 @@ type sysCall struct {
 // text returns a character argument; NULL is empty.
 func (c *sysCall) text(i int) string { return c.values[i].Text() }
 
+// mustBeUnicode is error 214 for an argument that is not of a Unicode type.
+func (c *sysCall) mustBeUnicode(i int, name string) error {
+	at := c.index[i]
+	if at < 0 {
+		return nil
+	}
+	switch a := &c.args[at]; a.typ.Kind {
+	case types.KindVarChar, types.KindChar, types.KindInt, types.KindBigInt, types.KindVarBinary:
+		e := sqlerr.New(214, name, "ntext/nchar/nvarchar")
+		e.Procedure, e.Line = "sp_executesql", 1
+		return e
+	}
+	return nil
+}
+
 // output sets an output parameter.
 func (c *sysCall) output(i int, v types.Value) error {
 	if at := c.index[i]; at >= 0 && c.args[at].output && c.args[at].assign != nil {
@@ -151,7 +166,14 @@ func init() {
 			name: "sp_executesql", variadic: true,
 			params: []sysParam{required("@stmt", textMax), defaulted("@params", textMax, types.NewNVarChar(""))},
 			run: func(x *Session, c *sysCall) (int32, error) {
-				return 0, x.executeSQL(c.text(0), c.text(1), c.rest)
+				if err := c.mustBeUnicode(0, "@statement"); err != nil {
+					return 0, err
+				}
+				if err := c.mustBeUnicode(1, "@params"); err != nil {
+					return 0, err
+				}
+				err := x.executeSQL(c.text(0), c.text(1), c.rest)
+				return x.lastError, err
 			},
 		},
 		&sysProc{

@@ -29,7 +29,9 @@ const (
 //	SNAPSHOT                        View: the transaction's
 //	UPDLOCK                         Mode U, Hold
 //	XLOCK                           Mode X, Hold
-//	search of UPDATE and DELETE     Mode U
+//	search of UPDATE and DELETE     Mode U, Hold; Cursor.Release for the rows that do not
+//	                                qualify. Without Hold if each row is changed while
+//	                                the cursor stands on it
 //	TABLOCK, TABLOCKX               Table S (X for a change); Table X
 type Access struct {
 	// Mode is the lock taken on each row before it is returned: None, S, U, X.

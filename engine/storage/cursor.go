@@ -86,6 +86,9 @@ func (tx *Tx) dataOf(t *Table, v *View) (*tableData, error) {
 // wait the row is read again. It returns false at the end and after an error.
 func (c *Cursor) Next() bool {
 	c.leave()
+	if c.err == nil {
+		c.err = c.tx.usable()
+	}
 	if c.err != nil || c.done {
 		return false
 	}
@@ -125,7 +128,7 @@ func (c *Cursor) ID() RowID {
 // Release gives the current row's lock back at once, because the row does not
 // qualify, unless the transaction had it before or the scan locks its range.
 func (c *Cursor) Release() {
-	if c.held != nil && !c.a.Range {
+	if c.held != nil && !c.a.Range && !c.tx.ended {
 		c.tx.store.locks.unuse(c.held)
 		c.held = nil
 	}
@@ -134,29 +137,28 @@ func (c *Cursor) Release() {
 // Err returns the error that ended the scan, or nil.
 func (c *Cursor) Err() error { return c.err }
 
-// Close ends the scan. It may be called twice.
+// Close ends the scan. It may be called twice, and after the transaction's end.
 func (c *Cursor) Close() {
 	c.leave()
 	c.done = true
-	if c.tableLock != nil {
+	if c.tableLock != nil && !c.tx.ended {
 		if c.a.Hold || c.a.Table == X {
 			c.tableLock.pin(c.a.Table)
 		}
 		c.tx.store.locks.unuse(c.tableLock)
-		c.tableLock = nil
 	}
+	c.tableLock = nil
 }
 
 // leave ends the cursor's use of the current row.
 func (c *Cursor) leave() {
-	if c.held != nil {
+	if c.held != nil && !c.tx.ended { // the end has released all
 		if c.a.Hold {
 			c.held.pin(c.a.Mode)
 		}
 		c.tx.store.locks.unuse(c.held)
-		c.held = nil
 	}
-	c.row, c.rec = nil, nil
+	c.held, c.row, c.rec = nil, nil, nil
 }
 
 // next returns the next entry of the range.

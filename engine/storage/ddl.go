@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,9 @@ func (tx *Tx) CreateTable(def TableDef) (*Table, error) {
 		return nil, err
 	}
 	def = def.own()
+	if err := def.checkFilters(); err != nil {
+		return nil, err
+	}
 	s := tx.store
 	t := s.newTable(def, tx.w)
 	if !s.addTable(t) {
@@ -104,6 +108,9 @@ func (tx *Tx) CreateIndex(ctx context.Context, t *Table, def IndexDef) error {
 	}
 	if err := def.validate(d.columns); err != nil {
 		return err
+	}
+	if def.Filtered && def.Filter == nil {
+		return ErrFilterUnbound
 	}
 	if t.IndexPosition(def.ID) >= 0 {
 		return fmt.Errorf("storage: index id %d used twice", def.ID)
@@ -196,7 +203,7 @@ func (tx *Tx) RewriteAs(ctx context.Context, t *Table, columns int, indexes []In
 	def := t.Def()
 	def.Columns, def.Indexes = columns, indexes
 	def = def.own()
-	if err := def.Validate(); err != nil {
+	if err := errors.Join(def.Validate(), def.checkFilters()); err != nil {
 		return err
 	}
 	fresh, err := tx.rewritten(ctx, d, def, f)
@@ -236,9 +243,6 @@ func (tx *Tx) rewritten(ctx context.Context, d *tableData, def TableDef, f func(
 		return nil, err
 	}
 	for _, ix := range fresh.indexes {
-		if ix.unbound {
-			return nil, ErrFilterUnbound
-		}
 		ix.fill()
 		if err := ix.checkUnique(tx.w); err != nil {
 			return nil, err
@@ -297,15 +301,9 @@ func (ix *index) fill() {
 		}
 		return true
 	})
-	slices.SortFunc(entries, func(a, b entry) int {
-		switch {
-		case entryLess(a, b):
-			return -1
-		case entryLess(b, a):
-			return 1
-		}
-		return 0
-	})
+	if !slices.IsSortedFunc(entries, compareEntries) {
+		slices.SortFunc(entries, compareEntries)
+	}
 	for _, e := range entries {
 		ix.tree.Load(e) // ascending: quicker than Set
 	}

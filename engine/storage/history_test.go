@@ -433,7 +433,7 @@ func (tx *transaction) checkRead(now func(uint64) state, e event, ever map[int64
 // locks; every reader finds each row exactly once.
 func TestMovingKeys(t *testing.T) {
 	t.Parallel()
-	const rows, moves = 20, 300
+	const rows, readers, scans = 20, 3, 40
 	f := newFixture(t, accounts())
 	w := f.session(1)
 	ids := make([]storage.RowID, rows)
@@ -441,19 +441,21 @@ func TestMovingKeys(t *testing.T) {
 		ids[i] = w.insert(row(int64(i)*1000, int64(i), "r"))
 	}
 	w.commit()
-	var stop atomic.Bool
+	var reading atomic.Int32
+	reading.Store(readers)
 	var wg sync.WaitGroup
-	for n := range 3 {
+	for n := range readers {
 		wg.Go(func() {
+			defer reading.Add(-1)
 			r := f.session(int32(n + 2))
-			for !stop.Load() {
+			for i := range scans {
 				a := serializable
 				if n > 0 {
 					v := f.s.StatementView()
 					a = storage.Access{View: v}
-					defer v.Close()
+					defer v.Close() // late, so that old versions pile up
 				}
-				got, err := r.scan(n%2, everything, a)
+				got, err := r.scan((n+i)%2, everything, a)
 				if err == nil && len(got) != rows {
 					t.Errorf("reader %d found %d rows: %q", n, len(got), got)
 				} else if err != nil && !errors.Is(err, storage.ErrDeadlock) {
@@ -464,7 +466,7 @@ func TestMovingKeys(t *testing.T) {
 		})
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for range moves {
+	for reading.Load() > 0 {
 		i := rnd.IntN(rows)
 		err := w.tx.Update(t.Context(), f.tab, ids[i], types.Row{
 			types.NewInt(int64(i)*1000 + rnd.Int64N(900)), types.NewInt(rnd.Int64N(50)), types.NewNVarChar("r"),
@@ -480,6 +482,5 @@ func TestMovingKeys(t *testing.T) {
 			w.commit()
 		}
 	}
-	stop.Store(true)
 	wg.Wait()
 }

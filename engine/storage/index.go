@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"cmp"
+	"strings"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
@@ -34,11 +36,13 @@ type entry struct {
 	rec *record
 }
 
-func entryLess(a, b entry) bool {
-	if a.key != b.key {
-		return a.key < b.key
+func entryLess(a, b entry) bool { return compareEntries(a, b) < 0 }
+
+func compareEntries(a, b entry) int {
+	if c := strings.Compare(a.key, b.key); c != 0 {
+		return c
 	}
-	return a.rec.id < b.rec.id
+	return cmp.Compare(a.rec.id, b.rec.id)
 }
 
 // lowest is before every record.

@@ -63,6 +63,17 @@ func (def TableDef) own() TableDef {
 	return def
 }
 
+// checkFilters reports whether every filter is known. Only recovery makes tables
+// of which that is not so.
+func (def *TableDef) checkFilters() error {
+	for i := range def.Indexes {
+		if def.Indexes[i].Filtered && def.Indexes[i].Filter == nil {
+			return ErrFilterUnbound
+		}
+	}
+	return nil
+}
+
 func (ix *IndexDef) validate(columns int) error {
 	if ix.ID == 0 || len(ix.Key) == 0 {
 		return fmt.Errorf("storage: index %d with %d key columns", ix.ID, len(ix.Key))

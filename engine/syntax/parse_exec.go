@@ -101,8 +101,13 @@ func (p *parser) execArg() ExecArg {
 	default:
 		isVar := p.isVariable()
 		a.X = p.constant()
-		if isVar && (p.acceptWord("OUTPUT") || p.acceptWord("OUT")) {
+		switch {
+		case !p.word("OUTPUT") && !p.word("OUT"):
+		case isVar:
+			p.next()
 			a.Output = true
+		default:
+			p.failWith(p.tok, 179)
 		}
 	}
 	return a

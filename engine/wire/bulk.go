@@ -67,7 +67,7 @@ func (c *conn) readBulk(h tds.Header, b []byte, requests chan<- *request) error 
 func (s *bulkStream) push(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.size > bulkBudget && !s.ignore {
+	for s.size > bulkBudget { // drain makes it 0
 		s.changed.Wait()
 	}
 	if s.ignore {

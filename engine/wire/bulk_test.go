@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -254,6 +255,25 @@ func TestBulkRefused(t *testing.T) {
 	}
 	if got := scanOne[int](t, conn, "select 1"); got != 1 {
 		t.Errorf("got %d after the bulk load", got)
+	}
+}
+
+// TestBulkRefusedBig refuses a load that is larger than what may wait.
+func TestBulkRefusedBig(t *testing.T) {
+	t.Parallel()
+	b := &backend{bulk: func(_ context.Context, _ wire.BulkRequest, out wire.Output) {
+		fail(out, sqlerr.New(8134).At(1))
+	}}
+	c := rawLoggedIn(t, newServer(t, b, wire.Options{ServerName: "srv"}))
+	c.send(tds.PacketBulk, 0, bulkColumns)
+	rows := bytes.Repeat([]byte{0xD1, 5, 0, 0, 0}, 6000)
+	for range 700 { // 21 MB
+		c.send(tds.PacketBulk, 0, rows)
+	}
+	c.send(tds.PacketBulk, tds.StatusEOM, []byte{0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	want := slices.Concat(errorToken(sqlerr.New(8134).At(1)), done(tds.DoneBatch, tds.DoneError, 0, 0))
+	if got := c.receive(); !slices.Equal(got, want) {
+		t.Errorf("got reply % X, want % X", got, want)
 	}
 }
 

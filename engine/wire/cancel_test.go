@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,21 +125,58 @@ func TestAttentionRace(t *testing.T) {
 	}
 }
 
-// TestAttentionAfterReply sends an attention as soon as the reply is there, while the
-// server may still be busy with its end.
+// stallConn holds the goroutine that writes a reply until it is let go, and
+// counts what the reader has got.
+type stallConn struct {
+	net.Conn
+	stall   atomic.Bool
+	release chan struct{}
+	reads   atomic.Int32
+}
+
+func (c *stallConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.reads.Add(1)
+	return n, err
+}
+
+func (c *stallConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if c.stall.Load() {
+		<-c.release
+	}
+	return n, err
+}
+
+// TestAttentionAfterReply sends an attention when the reply is there while the
+// server is still busy with its end.
 func TestAttentionAfterReply(t *testing.T) {
 	t.Parallel()
-	c := rawLoggedIn(t, newServer(t, &backend{}, wire.Options{}))
-	want := done(tds.DoneBatch, tds.DoneAttn, 0, 0)
-	for i := range 3000 {
-		c.batch("select 1")
-		if got := c.receive(); got[0] != 0x81 {
-			t.Fatalf("round %d: got reply % X", i, got)
-		}
-		c.send(tds.PacketAttention, tds.StatusEOM, nil)
-		if got := c.receive(); !slices.Equal(got, want) {
-			t.Fatalf("round %d: got reply % X, want % X", i, got, want)
-		}
+	s := newServer(t, &backend{}, wire.Options{})
+	client, server := wire.Pipe()
+	slow := &stallConn{Conn: server, release: make(chan struct{})}
+	ended := make(chan error, 1)
+	go func() { ended <- s.ServeConn(context.Background(), slow) }()
+	c := newRawClient(t, client)
+	c.login("sa", password)
+	slow.stall.Store(true)
+	c.batch("select 1")
+	if got := c.receive(); got[0] != 0x81 {
+		t.Fatalf("got reply % X", got)
+	}
+	reads := slow.reads.Load()
+	c.send(tds.PacketAttention, tds.StatusEOM, nil)
+	waitFor(t, "the attention's arrival", func() bool { return slow.reads.Load() > reads })
+	slow.stall.Store(false)
+	slow.release <- struct{}{}
+	if got, want := c.receive(), done(tds.DoneBatch, tds.DoneAttn, 0, 0); !slices.Equal(got, want) {
+		t.Fatalf("got reply % X, want % X", got, want)
+	}
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("ServeConn returned %v", err)
 	}
 }
 
@@ -202,6 +240,26 @@ func TestKill(t *testing.T) {
 	(<-kills)(killed)
 	raw.drain()
 	waitFor(t, "the idle session's end", func() bool { return b.closed.Load() == 2 })
+
+	// A bulk load that waits for its client.
+	ends := make(chan error, 1)
+	b.bulk = func(_ context.Context, req wire.BulkRequest, out wire.Output) {
+		_, _ = req.Next()
+		started <- struct{}{}
+		_, err := req.Next()
+		ends <- err
+	}
+	nc, _ = s.DialContext(context.Background(), "", "")
+	raw = newRawClient(t, nc)
+	raw.login("sa", password)
+	raw.send(tds.PacketBulk, 0, slices.Concat(bulkColumns, []byte{0xD1, 5, 0, 0, 0}))
+	<-started
+	(<-kills)(killed)
+	if err := <-ends; !errors.Is(err, wire.ErrDisconnected) {
+		t.Errorf("the rows ended with %v, want %v", err, wire.ErrDisconnected)
+	}
+	raw.drain()
+	waitFor(t, "the loading session's end", func() bool { return b.closed.Load() == 3 })
 }
 
 func TestShutdown(t *testing.T) {

@@ -87,6 +87,29 @@ func TestEncryption(t *testing.T) {
 	}
 }
 
+// TestTLSVersions checks the cap inside of TDS: FreeTDS hangs on TLS 1.3 there.
+func TestTLSVersions(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		params  string
+		version uint16
+		ok      bool
+	}{
+		{"encrypt=true;TrustServerCertificate=true", tls.VersionTLS13, false},
+		{"encrypt=true;TrustServerCertificate=true", tls.VersionTLS12, true},
+		{"encrypt=strict;TrustServerCertificate=true", tls.VersionTLS13, true},
+		{"encrypt=strict;TrustServerCertificate=true", tls.VersionTLS12, true},
+	} {
+		cfg := config(t, tc.params)
+		cfg.TLSConfig.InsecureSkipVerify = true
+		cfg.TLSConfig.MinVersion, cfg.TLSConfig.MaxVersion = tc.version, tc.version
+		db := openConfig(t, newServer(t, &backend{}, wire.Options{}), cfg)
+		if err := db.PingContext(context.Background()); (err == nil) != tc.ok {
+			t.Errorf("%s, version %#x: got %v, want success %v", tc.params, tc.version, err, tc.ok)
+		}
+	}
+}
+
 func TestLoginRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &backend{}, wire.Options{})
