@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loopbroker/tsql"
 )
 
 // TestCallersComeAsTheyAre runs the verb from every kind of session: each gets its
@@ -303,13 +305,18 @@ func TestCancelledWaitLeavesNothing(t *testing.T) {
 				done <- err
 			}()
 			// The slot says that the wait has begun.
-			db.exec(`DECLARE @granted int = 0;
-WHILE @granted >= 0
-BEGIN
-    BEGIN TRANSACTION;
-    EXEC @granted = sp_getapplock N'loopbroker:[dbo]:waiter:0', N'Exclusive', N'Transaction', 0;
-    COMMIT;
-END;`)
+			for waiting := false; !waiting; {
+				select {
+				case err := <-done:
+					t.Fatalf("the call ended before it was cancelled: %v", err)
+				default:
+				}
+				waiting = db.count(`DECLARE @granted int;
+BEGIN TRANSACTION;
+EXEC @granted = sp_getapplock N'loopbroker:[dbo]:waiter:0', N'Exclusive', N'Transaction', 0;
+COMMIT;
+SELECT @granted;`) < 0
+			}
 			cancel()
 			if err := <-done; err == nil {
 				t.Fatal("the cancelled call succeeded")
@@ -339,6 +346,41 @@ func TestPromotion(t *testing.T) {
 	must(t, conn, "IF @@TRANCOUNT > 0 ROLLBACK")
 	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
 		t.Errorf("%d requests were stored", got)
+	}
+}
+
+// TestUnknownOutcome has a second connection that stores the request and then does
+// not answer in time: code 6, and the same key finds the request.
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	procedure := ""
+	for _, o := range tsql.Objects() {
+		if o.Name == tsql.ProcLinkedServer {
+			procedure = o.Text
+		}
+	}
+	batches, err := tsql.Split(procedure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := batches[len(batches)-1].Text
+	db.exec(strings.Replace(original, "    RETURN 0;\nEND;", "    WAITFOR DELAY '00:00:20';\n    RETURN 0;\nEND;", 1))
+	conn := db.session()
+	must(t, conn, "BEGIN TRANSACTION")
+	arguments := "@url = N'http://h/', @wait = 0, @idempotency_key = N'k'"
+	a := mustAsk(t, conn, requestBatch(arguments))
+	if a.Code != 6 || a.ID.Valid || !a.Error.Valid || a.XactState != 1 {
+		t.Errorf("got %+v, want 6 with a reason and a usable transaction", a)
+	}
+	db.exec(original)
+	b := mustAsk(t, conn, requestBatch(arguments))
+	if b.Code != 1 || !b.ID.Valid {
+		t.Errorf("again: got %+v, want the request that was stored", b)
+	}
+	must(t, conn, "COMMIT")
+	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 1 {
+		t.Errorf("%d requests, want 1", got)
 	}
 }
 

@@ -220,6 +220,23 @@ func TestKeywordsInUpperCase(t *testing.T) {
 	}
 }
 
+// TestVariablesHaveOneSpelling is for servers with a case-sensitive collation, on
+// which @Id and @id are two variables.
+func TestVariablesHaveOneSpelling(t *testing.T) {
+	t.Parallel()
+	re := regexp.MustCompile(`@@?\w+`)
+	for path, text := range scripts(t) {
+		spelling := map[string]string{}
+		for _, v := range re.FindAllString(code(text), -1) {
+			key := strings.ToLower(v)
+			if before, ok := spelling[key]; ok && before != v && v != "@Resource" && before != "@Resource" {
+				t.Errorf("%s: %s and %s", path, before, v)
+			}
+			spelling[key] = v
+		}
+	}
+}
+
 // TestObjectsAreSchemaQualified looks at every name after a word that takes an
 // object: it is ours in [dbo], the system's in sys, a variable, or a name that the
 // statement itself has made.

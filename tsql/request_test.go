@@ -407,6 +407,59 @@ SELECT @rc, @id;`)
 	}
 }
 
+// TestTagOfAnotherSecret has a caller whose snapshot shows an older secret than the
+// second connection reads.
+func TestTagOfAnotherSecret(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	db.exec("ALTER DATABASE CURRENT SET ALLOW_SNAPSHOT_ISOLATION ON")
+	conn := db.session()
+	must(t, conn, "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION; DECLARE @n int; SELECT @n = COUNT(*) FROM [dbo].[api_broker_setting];")
+	db.exec("UPDATE [dbo].[api_broker_secret] SET secret = CRYPT_GEN_RANDOM(32)")
+	if _, err := ask(t.Context(), conn, requestBatch("@url = N'http://h/', @wait = 0")); errorNumber(err) != 54062 {
+		t.Errorf("got %v, want 54062", err)
+	}
+	must(t, conn, "ROLLBACK")
+	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
+		t.Errorf("%d requests were stored", got)
+	}
+}
+
+func TestIncompleteDeployment(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	conn := db.session()
+	must(t, conn, "BEGIN TRANSACTION; DELETE FROM [dbo].[api_broker_secret];")
+	if _, err := ask(t.Context(), conn, requestBatch("@url = N'http://h/', @wait = 0")); errorNumber(err) != 54005 {
+		t.Errorf("no secret: got %v, want 54005", err)
+	}
+	must(t, conn, "ROLLBACK")
+	db.exec("DELETE FROM [dbo].[api_broker_setting]")
+	for _, batch := range []string{
+		requestBatch("@url = N'http://h/', @wait = 0"),
+		collectBatch(1, 0),
+		"EXEC [dbo].[sp_api_broker_request] @type = N'echo', @json = N'{}', @wait = 0",
+	} {
+		if _, err := ask(t.Context(), conn, batch); errorNumber(err) != 54005 {
+			t.Errorf("%s: got %v, want 54005", firstLine(batch), err)
+		}
+	}
+}
+
+func TestCollectRefusesMisuse(t *testing.T) {
+	t.Parallel()
+	db := deployed(t)
+	for arguments, number := range map[string]int32{
+		"@id = NULL":                54044,
+		"@id = 1, @wait = -1":       54030,
+		"@id = 1, @wait = 99999999": 54030,
+	} {
+		if _, err := db.ExecContext(t.Context(), "EXEC [dbo].[sp_api_collect] "+arguments); errorNumber(err) != number {
+			t.Errorf("%s: got %v, want %d", arguments, err, number)
+		}
+	}
+}
+
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	db := looped(t)

@@ -145,15 +145,15 @@ func (b *binder) DataType(dt syntax.DataType) (types.Type, error) { return b.x.d
 // Function implements plan.Binder.
 func (b *binder) Function(n syntax.Name) (*catalog.Module, error) {
 	b.root().resolved = true
+	if n.Schema.Name == "" { // user-defined scalar functions need the schema
+		return nil, sqlerr.New(195, n.Object.Name).At(n.Line)
+	}
 	o, db, err := b.x.lookup(n, b.schemaOfOwner())
 	if err != nil {
 		return nil, err
 	}
 	m, ok := o.(*catalog.Module)
 	if !ok || m.ModuleKind != catalog.KindScalarFunction {
-		if n.Schema.Name == "" {
-			return nil, sqlerr.New(195, n.Object.Name).At(n.Line)
-		}
 		return nil, sqlerr.New(4121, n.Schema.Name, displayName(n)).At(n.Line)
 	}
 	return m, b.stable(db.ID, m.ID)

@@ -111,6 +111,8 @@ type actual struct {
 	table  *catalog.Table // a table-valued argument
 	// assign stores the value of an output parameter in the caller's variable.
 	assign func(v types.Value) error
+	// setCursor stores the cursor of an output parameter in it.
+	setCursor func(cur *cursor)
 }
 
 // actuals evaluates the arguments of a call.
@@ -148,6 +150,9 @@ func (x *Session) actuals(f *frame, args []argument) ([]actual, error) {
 				return nil, sqlerr.New(179)
 			}
 			slot, t := a.slot, f.prog.vars[a.slot].typ
+			if f.prog.vars[slot].cursor {
+				out[i].setCursor = func(cur *cursor) { f.setCursor(slot, cur) }
+			}
 			out[i].assign = func(v types.Value) error {
 				v, err := types.Assign(v, t)
 				if err == nil {
@@ -176,6 +181,9 @@ func (x *Session) execute(f *frame, e *execStatement) error {
 	if err != nil {
 		return err
 	}
+	if m, err := x.functionNamed(name); err != nil || m != nil {
+		return x.executeFunction(f, e, m, args, err)
+	}
 	code, null, err := x.callProcedure(name, args)
 	if err != nil && !isCountMismatch(err) {
 		return err
@@ -188,6 +196,44 @@ func (x *Session) execute(f *frame, e *execStatement) error {
 		f.vars[e.returnSlot] = v
 	} else if e.returnSlot >= 0 {
 		f.vars[e.returnSlot] = types.Null
+	}
+	return err
+}
+
+// functionNamed finds a user-defined scalar function of this server, which EXEC
+// may call like a procedure; nil when the name is not that of one.
+func (x *Session) functionNamed(n syntax.Name) (*catalog.Module, error) {
+	if n.Server.Name != "" {
+		return nil, nil
+	}
+	if _, system := systemProcedure(n); system {
+		return nil, nil
+	}
+	o, _, err := x.lookup(n, x.moduleSchema())
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := o.(*catalog.Module); ok && m.ModuleKind == catalog.KindScalarFunction {
+		return m, nil
+	}
+	return nil, nil
+}
+
+// executeFunction runs EXEC @r = function.
+func (x *Session) executeFunction(f *frame, e *execStatement, m *catalog.Module, args []actual, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := x.mayExecute(m); err != nil {
+		return err
+	}
+	called, err := x.callFunctionFrame(m, args)
+	if err != nil || e.returnSlot < 0 {
+		return err
+	}
+	v, err := types.Assign(called.result, e.returnType)
+	if err == nil {
+		f.vars[e.returnSlot] = v
 	}
 	return err
 }
@@ -395,6 +441,8 @@ func (x *Session) bindArgument(f *frame, proc string, p *parameter, a *actual) e
 		return sqlerr.New(206, a.table.Name, p.typ.String())
 	case a.output && !p.output:
 		return sqlerr.New(8162, p.name)
+	case p.typ.Kind == types.KindCursor:
+		return nil
 	}
 	v, err := types.Assign(a.value, p.typ)
 	if err != nil {
@@ -425,7 +473,14 @@ func (x *Session) returnOutputs(f *frame, args []actual) error {
 		if a.name != "" {
 			at = findParameter(f.prog.params, a.name)
 		}
-		if err := a.assign(f.vars[f.prog.params[at].slot]); err != nil {
+		slot := f.prog.params[at].slot
+		if f.prog.params[at].typ.Kind == types.KindCursor {
+			if cur := f.cursorVars[slot]; cur != nil && a.setCursor != nil {
+				a.setCursor(cur)
+			}
+			continue
+		}
+		if err := a.assign(f.vars[slot]); err != nil {
 			return err
 		}
 	}

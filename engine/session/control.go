@@ -25,6 +25,11 @@ func (c *compiler) statement(s syntax.Statement) error {
 	if err := c.declared(s); err != nil {
 		return err
 	}
+	if c.inFunction() {
+		if err := sideEffect(s); err != nil {
+			return err
+		}
+	}
 	switch s := s.(type) {
 	case *syntax.Block:
 		return c.statements(s.Body)

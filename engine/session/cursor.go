@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"loopbroker/engine/catalog"
@@ -13,13 +14,22 @@ import (
 // cursor is a T-SQL cursor. Its rows are read when it is opened, as those of a
 // STATIC cursor are; a cursor whose rows must follow the table is refused.
 type cursor struct {
-	name  string
-	def   *cursorDef
-	frame *frame // of a LOCAL cursor; nil for a GLOBAL one
-	open  bool
-	rows  []types.Row
-	cols  []exec.Column
-	at    int // position of the current row; -1 before the first
+	name string
+	def  *cursorDef
+	open bool
+	// prog, vars and tables are the variables of the query, as they were when
+	// the cursor was declared.
+	prog   *program
+	vars   []types.Value
+	tables []*tableInstance
+	rows   []types.Row
+	cols   []exec.Column
+	at     int // position of the current row; -1 before the first
+}
+
+// newCursor declares a cursor in a frame.
+func newCursor(f *frame, name string, def *cursorDef) *cursor {
+	return &cursor{name: name, def: def, prog: f.prog, vars: slices.Clone(f.vars), tables: f.tables, at: -1}
 }
 
 // cursorDef is the compiled definition of a cursor.
@@ -74,7 +84,7 @@ func (c *compiler) cursorStatement(s syntax.Statement) bool {
 			if def.invalid != nil {
 				return def.invalid
 			}
-			f.setCursor(slot, &cursor{def: def, frame: f, at: -1})
+			f.setCursor(slot, newCursor(f, "", def))
 			return nil
 		})
 	case *syntax.CursorOp:
@@ -99,18 +109,18 @@ func (x *Session) declareCursor(f *frame, name string, def *cursorDef) error {
 	if def.invalid != nil {
 		return def.invalid
 	}
+	scope := &x.cursors
+	if def.local {
+		scope = &f.cursors
+	}
 	key := catalog.Fold(name)
-	if old, exists := x.cursors[key]; exists && (old.frame == nil || old.frame == f) {
+	if _, exists := (*scope)[key]; exists {
 		return sqlerr.New(16915, name)
 	}
-	if x.cursors == nil {
-		x.cursors = map[string]*cursor{}
+	if *scope == nil {
+		*scope = map[string]*cursor{}
 	}
-	cur := &cursor{name: name, def: def, at: -1}
-	if def.local {
-		cur.frame = f
-	}
-	x.cursors[key] = cur
+	(*scope)[key] = newCursor(f, name, def)
 	return nil
 }
 
@@ -127,11 +137,14 @@ func (x *Session) cursorByName(f *frame, name string) (*cursor, error) {
 		}
 		return cur, nil
 	}
-	cur, ok := x.cursors[catalog.Fold(name)]
-	if !ok {
-		return nil, sqlerr.New(16916, name)
+	key := catalog.Fold(name)
+	if cur, ok := f.cursors[key]; ok {
+		return cur, nil
 	}
-	return cur, nil
+	if cur, ok := x.cursors[key]; ok {
+		return cur, nil
+	}
+	return nil, sqlerr.New(16916, name)
 }
 
 func (x *Session) cursorOp(f *frame, op, name string) error {
@@ -155,12 +168,19 @@ func (x *Session) cursorOp(f *frame, op, name string) error {
 			delete(f.cursorVars, f.prog.index[catalog.Fold(name)])
 			return nil
 		}
-		delete(x.cursors, catalog.Fold(name))
+		key := catalog.Fold(name)
+		if _, local := f.cursors[key]; local {
+			delete(f.cursors, key)
+			return nil
+		}
+		delete(x.cursors, key)
 	}
 	return nil
 }
 
-func (x *Session) openCursor(f *frame, cur *cursor) error {
+func (x *Session) openCursor(caller *frame, cur *cursor) error {
+	f := x.newFrame(cur.prog, caller.module, caller)
+	f.vars, f.tables, f.inserted, f.deleted = cur.vars, cur.tables, caller.inserted, caller.deleted
 	stmt, err := cur.def.query.compile(x, f)
 	if err != nil {
 		return err
@@ -183,6 +203,9 @@ func (x *Session) openCursor(f *frame, cur *cursor) error {
 	x.cursorRows = int64(len(cur.rows))
 	return nil
 }
+
+// fetchCommand is the kind of FETCH in the DONE token.
+const fetchCommand = 0xC1
 
 // fetch compiles FETCH.
 func (c *compiler) fetch(s *syntax.Fetch) bool {
@@ -221,8 +244,15 @@ func (x *Session) fetchRow(f *frame, direction, name string, n *lazyExpr, slots 
 	}
 	cur.move(direction, by)
 	if cur.at < 0 || cur.at >= len(cur.rows) {
-		x.fetchState, x.rowCount = -1, 0
-		return nil
+		x.fetchState = -1
+		if len(slots) > 0 {
+			x.rowCount = 0
+			return nil
+		}
+		if _, err := x.rowsTo(cur.cols); err != nil {
+			return err
+		}
+		return x.finish(f, true, 0, fetchCommand, nil)
 	}
 	row := cur.rows[cur.at]
 	x.fetchState, x.rowCount, x.lastError = 0, 1, 0
@@ -234,7 +264,7 @@ func (x *Session) fetchRow(f *frame, direction, name string, n *lazyExpr, slots 
 		if err := out(row); err != nil {
 			return err
 		}
-		return x.finish(f, true, 1, 0xC1, nil)
+		return x.finish(f, true, 1, fetchCommand, nil)
 	}
 	if len(slots) != len(row) {
 		return sqlerr.New(16924)
@@ -270,14 +300,4 @@ func (c *cursor) move(direction string, n int64) {
 		c.at++
 	}
 	c.at = min(max(c.at, -1), last+1)
-}
-
-// closeCursors ends the local cursors of a frame.
-func (x *Session) closeCursors(f *frame) {
-	for key, cur := range x.cursors {
-		if cur.frame == f {
-			delete(x.cursors, key)
-		}
-	}
-	f.cursorVars = nil
 }

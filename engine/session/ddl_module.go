@@ -215,6 +215,9 @@ func (x *Session) createTrigger(ch *catalog.Change, s *syntax.CreateTrigger) err
 	if err := x.lockObject(db.ID, parent.ID); err != nil {
 		return err
 	}
+	if err := x.onlyInsteadOf(s, o); err != nil {
+		return err
+	}
 	var made *catalog.Module
 	err = x.module(ch, s.Form, name, catalog.KindTrigger, s.Options, s.Text, func(m *catalog.Module) error {
 		m.Parent, m.InsteadOf = parent.ID, s.InsteadOf
@@ -226,6 +229,25 @@ func (x *Session) createTrigger(ch *catalog.Change, s *syntax.CreateTrigger) err
 		return err
 	}
 	return x.attachTrigger(ch, db, parent.ID, made)
+}
+
+// onlyInsteadOf is error 2111: an object has one INSTEAD OF trigger an action.
+func (x *Session) onlyInsteadOf(s *syntax.CreateTrigger, parent catalog.Object) error {
+	if !s.InsteadOf {
+		return nil
+	}
+	for _, a := range []struct {
+		on     bool
+		action exec.Action
+	}{{s.Insert, exec.ActionInsert}, {s.Update, exec.ActionUpdate}, {s.Delete, exec.ActionDelete}} {
+		if !a.on {
+			continue
+		}
+		if m := x.insteadOfTrigger(parent, a.action); m != nil && catalog.Fold(m.Name) != catalog.Fold(s.Name.Object.Name) {
+			return sqlerr.New(2111, s.Name.Object.Name, parent.Head().Name, a.action)
+		}
+	}
+	return nil
 }
 
 // attachTrigger puts a trigger into the definition of its table.

@@ -162,8 +162,8 @@ func (x *Session) handle(f *frame, err error) error {
 		x.enterCatch(f, e, o)
 		return nil
 	}
-	if f.caller.inTry() && e.Class < 20 {
-		return &propagated{e, o} // the caller's TRY catches it
+	if (f.function || f.caller.inTry()) && e.Class < 20 {
+		return &propagated{e, o} // the caller's TRY catches it, or the calling statement fails
 	}
 	x.send(e)
 	return x.uncaught(f, e, o, compile)
@@ -178,7 +178,7 @@ func (x *Session) uncaught(f *frame, e *sqlerr.Error, o outcome, compile bool) e
 	if o.transaction || o.batch && x.triggers > 0 {
 		x.txn.rollback(x)
 	}
-	if o.batch || f.function {
+	if o.batch {
 		return &batchEnd{e}
 	}
 	if compile {

@@ -22,6 +22,8 @@ type frame struct {
 	tables []*tableInstance
 	// cursors are the cursors that cursor variables refer to, by slot.
 	cursorVars map[int]*cursor
+	// cursors are the LOCAL cursors by folded name.
+	cursors map[string]*cursor
 
 	tries  []tryBlock // the open TRY blocks, innermost last
 	caught []*sqlerr.Error
@@ -82,7 +84,7 @@ func (x *Session) call(f *frame, run func() error) error {
 	}
 	err := run()
 	x.endImpersonation(f)
-	x.closeCursors(f)
+	f.cursors = nil
 	x.dropTableVariables(f)
 	if nested {
 		x.nesting--

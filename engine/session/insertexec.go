@@ -109,15 +109,26 @@ func (x *Session) within(work func() error) error {
 
 // afterTriggers fires the AFTER triggers of a table for an action.
 func (x *Session) afterTriggers(_ *frame, t *catalog.Table, action exec.Action, inserted, deleted []types.Row, updated []int) error {
+	running := x.runningTrigger()
 	for _, m := range t.Triggers {
-		if m.InsteadOf || m.Disabled || !fires(m, action) {
-			continue
+		if m.InsteadOf || m.Disabled || !fires(m, action) || m.ID == running {
+			continue // RECURSIVE_TRIGGERS is off: a trigger does not fire itself
 		}
 		if err := x.fire(m, inserted, deleted, updated); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// runningTrigger is the id of the innermost trigger that is running, 0 for none.
+func (x *Session) runningTrigger() int32 {
+	for f := x.frame; f != nil; f = f.caller {
+		if f.trigger {
+			return f.module.ID
+		}
+	}
+	return 0
 }
 
 func fires(m *catalog.Module, a exec.Action) bool {
@@ -215,26 +226,26 @@ func (x *Session) fire(m *catalog.Module, inserted, deleted []types.Row, updated
 
 // callFunction runs a user-defined scalar function.
 func (x *Session) callFunction(m *catalog.Module, args []types.Value) (types.Value, error) {
-	f, err := x.callFunctionFrame(m, args)
+	actuals := make([]actual, len(args))
+	for i, v := range args {
+		actuals[i] = actual{value: v, typ: m.Parameters[i].Type, isDef: exec.IsDefault(v)}
+	}
+	f, err := x.callFunctionFrame(m, actuals)
 	if err != nil {
 		return types.Null, err
 	}
 	return f.result, nil
 }
 
-func (x *Session) callFunctionFrame(m *catalog.Module, args []types.Value) (*frame, error) {
+func (x *Session) callFunctionFrame(m *catalog.Module, actuals []actual) (*frame, error) {
 	m, p, err := x.moduleProgram(m)
 	if err != nil {
 		return nil, err
 	}
 	f := x.newFrame(p, m, x.frame)
 	f.function = true
-	actuals := make([]actual, len(args))
-	for i, v := range args {
-		actuals[i] = actual{value: v, typ: m.Parameters[i].Type}
-	}
 	if err := x.bindArguments(f, m.Name, actuals); err != nil {
-		return nil, err
+		return nil, inCall(err, m)
 	}
 	statement, rows := x.statement, x.rowCount
 	x.functions++

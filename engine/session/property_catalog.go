@@ -204,6 +204,9 @@ func (x *Session) objectID(name, kind string) (types.Value, error) {
 		return nothing()
 	}
 	if isTemporary(n.Object.Name) {
+		if catalog.Fold(n.Database.Name) != "tempdb" && catalog.Fold(x.db.Name) != "tempdb" {
+			return nothing()
+		}
 		if t, ok := x.tempTable(n.Object.Name); ok && (kind == "" || kind == "U") {
 			return whole(int64(t.ID))
 		}

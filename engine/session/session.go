@@ -43,7 +43,8 @@ type Session struct {
 	lastError    int32
 	rowCount     int64
 	lastIdentity types.Value
-	triggers     int // depth of running triggers
+	scope        types.Value // SCOPE_IDENTITY of the client's batches
+	triggers     int         // depth of running triggers
 	nesting      int32
 	statement    time.Time // the clock of the running statement
 	fetchState   int64
@@ -135,7 +136,8 @@ func (x *Session) Reset(_ context.Context, keepTransaction bool) error {
 	}
 	x.ident = identity{login: x.originalLogin, user: user}
 	x.context, x.ctxInfo, x.cursors, x.prepared = nil, nil, nil, nil
-	x.lastError, x.rowCount, x.lastIdentity, x.fetchState, x.insertOn = 0, 0, types.Null, 0, 0
+	x.lastError, x.rowCount, x.fetchState, x.insertOn = 0, 0, 0, 0
+	x.lastIdentity, x.scope = types.Null, types.Null
 	x.owner.Close()
 	x.owner = x.srv.store.NewOwner(x.id)
 	return nil
@@ -244,5 +246,8 @@ func (x *Session) inform(number int32, state uint8, text string) {
 // runBatch runs a batch in a frame of its own.
 func (x *Session) runBatch(p *program) error {
 	f := x.newFrame(p, nil, nil)
-	return x.call(f, func() error { return x.run(f) })
+	f.scope = x.scope
+	err := x.call(f, func() error { return x.run(f) })
+	x.scope = f.scope
+	return err
 }

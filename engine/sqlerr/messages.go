@@ -185,6 +185,7 @@ var messages = map[int32]message{
 	1919:  {class: 16, text: "Column '%s' in table '%s' is of a type that is invalid for use as a key column in an index."},
 	1934:  {class: 16, text: "%s failed because the following SET options have incorrect settings: '%s'. Verify that SET options are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations."},
 	2010:  {class: 16, text: "Cannot perform alter on '%s' because it is an incompatible object type."},
+	2111:  {class: 16, text: "Cannot create trigger '%s' on table '%s' because an INSTEAD OF %s trigger already exists on this object."},
 	2601:  {class: 14, text: "Cannot insert duplicate key row in object '%s' with unique index '%s'. The duplicate key value is %s."},
 	2627:  {class: 14, text: "Violation of %s constraint '%s'. Cannot insert duplicate key in object '%s'. The duplicate key value is %s."},
 	2628:  {class: 16, text: "String or binary data would be truncated in table '%s', column '%s'. Truncated value: '%s'."},

@@ -131,7 +131,7 @@ func newSpan(r Range) span {
 		}
 	}
 	if r.Lo.Inclusive && r.Hi.Inclusive && len(r.Lo.Key) > 0 && string(r.Lo.Key) == string(r.Hi.Key) {
-		s.point = string(r.Lo.Key)
+		s.point = s.lo
 	}
 	if !s.toEnd && s.lo >= s.hi {
 		s.empty = true

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"loopbroker/engine/storage"
@@ -149,7 +148,7 @@ func (l *bareLog) commit(b *testing.B, rec []byte) {
 		}
 		_, err := l.f.WriteAt(batch, l.at)
 		if err == nil {
-			err = syscall.Fdatasync(int(l.f.Fd()))
+			err = l.f.Sync()
 		}
 		if err != nil {
 			b.Error(err)

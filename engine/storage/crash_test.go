@@ -17,7 +17,7 @@ import (
 
 var crashRounds = flag.Int("crash.rounds", 2, "how often a process is killed in the crash test")
 
-// crashDir is the environment variable that makes TestMain's process the victim.
+// crashDir is the environment variable that makes the test's process the victim.
 const crashDir = "STORAGE_CRASH_DIR"
 
 // TestKilledProcess kills a process under load again and again. After each kill

@@ -26,6 +26,7 @@ type Cursor struct {
 
 	tableLock *heldLock
 	ahead     []entry // read ahead
+	few       [firstBatch]entry
 	pos       int
 	size      int
 	inserted  uint64 // the index's counts when ahead was read
@@ -47,6 +48,7 @@ type Cursor struct {
 func (tx *Tx) Scan(ctx context.Context, t *Table, index int, r Range, a Access) *Cursor {
 	a.normalise()
 	c := &Cursor{ctx: ctx, tx: tx, t: t, a: a, span: newSpan(r), size: firstBatch}
+	c.ahead = c.few[:0]
 	c.err = c.open(index)
 	c.done = c.span.empty && !a.Range
 	return c

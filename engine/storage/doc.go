@@ -79,5 +79,6 @@
 //	log.mu
 //
 // There is no lock common to all transactions but commitMu, held for three
-// stores, and log.mu, held to append to the queue of the group commit.
+// stores, log.mu, held to append to the queue of the group commit, and, while a
+// view is open, that of the garbage, held to append to it.
 package storage

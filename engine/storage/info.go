@@ -23,6 +23,8 @@ type LockInfo struct {
 	Tx          uint64 // 0: owned by the session
 	Since       time.Time
 	BlockedBy   []int32 // sessions, for what waits
+
+	kind resourceKind
 }
 
 // TxInfo is one open transaction.
@@ -95,9 +97,12 @@ func (s *Store) Locks() []LockInfo {
 		sh := &s.locks.shards[i]
 		sh.mu.Lock()
 		for _, head := range sh.heads {
-			all = head.appendInfo(s, all)
+			all = head.appendInfo(all)
 		}
 		sh.mu.Unlock()
+	}
+	for i := range all {
+		s.describe(&all[i])
 	}
 	return s.joinRanges(all)
 }
@@ -109,28 +114,27 @@ func (o *Owner) WaitsFor() (LockInfo, bool) {
 		return LockInfo{}, false
 	}
 	blockers := w.blockers()
-	w.head.shard.mu.Lock()
-	defer w.head.shard.mu.Unlock()
-	if w.state != waiting {
+	if !w.stillWaiting() {
 		return LockInfo{}, false
 	}
-	info := w.info(o.store)
+	in := w.info()
+	o.store.describe(&in)
 	for _, b := range blockers {
-		info.BlockedBy = append(info.BlockedBy, b.session)
+		in.BlockedBy = append(in.BlockedBy, b.session)
 	}
-	return info, true
+	return in, true
 }
 
 // appendInfo appends the locks of one resource. The shard's mutex is held.
-func (head *lockHead) appendInfo(s *Store, all []LockInfo) []LockInfo {
+func (head *lockHead) appendInfo(all []LockInfo) []LockInfo {
 	for h := head.first; h != nil; h = h.next {
-		in := head.res.info(s)
+		in := head.res.info()
 		in.Mode, in.ModeName, in.Status = h.mode, h.mode.String(), "GRANT"
 		in.Session, in.Tx = h.set.owner.session, h.set.txID()
 		all = append(all, in)
 	}
 	for i, w := range head.queue {
-		in := w.info(s)
+		in := w.info()
 		for h := head.first; h != nil; h = h.next {
 			if h.set.owner != w.set.owner && !Compatible(w.mode, h.mode) {
 				in.BlockedBy = append(in.BlockedBy, h.set.owner.session)
@@ -146,8 +150,8 @@ func (head *lockHead) appendInfo(s *Store, all []LockInfo) []LockInfo {
 	return all
 }
 
-func (w *waiter) info(s *Store) LockInfo {
-	in := w.head.res.info(s)
+func (w *waiter) info() LockInfo {
+	in := w.res.info()
 	in.Mode, in.ModeName, in.Status = w.mode, w.mode.String(), "WAIT"
 	if w.own != nil {
 		in.Status = "CONVERT"
@@ -163,31 +167,40 @@ func (set *lockSet) txID() uint64 {
 	return set.tx.w.id
 }
 
-func (r Resource) info(s *Store) LockInfo {
-	in := LockInfo{Space: r.space, Object: r.object, Index: r.index, Row: r.row}
-	switch r.kind {
+// info names the resource. Latches must not be taken here: the lock table is
+// locked.
+func (r Resource) info() LockInfo {
+	in := LockInfo{Space: r.space, Object: r.object, Index: r.index, Row: r.row, kind: r.kind}
+	if r.kind == kindMetadata || r.kind == kindApplication {
+		in.Description = r.name
+	}
+	return in
+}
+
+// describe fills in what takes a look at the table.
+func (s *Store) describe(in *LockInfo) {
+	switch in.kind {
 	case kindDatabase:
 		in.Kind = "DATABASE"
 	case kindObject:
 		in.Kind = "OBJECT"
 	case kindMetadata:
-		in.Kind, in.Description = "METADATA", r.name
+		in.Kind = "METADATA"
 	case kindApplication:
-		in.Kind, in.Description = "APPLICATION", r.name
+		in.Kind = "APPLICATION"
 	case kindGap:
 		in.Kind = "KEY"
 		in.Description = "(ffffffffffff)"
-		if r.row != 0 {
-			in.Description = keyHash(r.object, r.row)
+		if in.Row != 0 {
+			in.Description = keyHash(in.Object, in.Row)
 		}
 	case kindRow:
-		in.Kind, in.Description = "KEY", keyHash(r.object, r.row)
-		if t := s.Table(r.object); t != nil && !t.isClustered() {
+		in.Kind, in.Description = "KEY", keyHash(in.Object, in.Row)
+		if t := s.Table(in.Object); t != nil && !t.isClustered() {
 			in.Kind = "RID"
-			in.Description = fmt.Sprintf("1:%d:%d", r.row>>8, r.row&0xff)
+			in.Description = fmt.Sprintf("1:%d:%d", in.Row>>8, in.Row&0xff)
 		}
 	}
-	return in
 }
 
 func (t *Table) isClustered() bool {

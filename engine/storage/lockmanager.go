@@ -62,12 +62,34 @@ type lockSet struct {
 	tx     *Tx // nil for the session's own
 	held   []*heldLock
 	tables []*heldLock // those on objects, for quick finding
+
+	// Room for the locks of a small transaction, so that they need no allocation.
+	few     [4]heldLock
+	used    int
+	free    *heldLock // released ones, by next
+	heldBuf [4]*heldLock
+	tabBuf  [2]*heldLock
+}
+
+// next returns a lock to fill in. The set's goroutine calls it, or, while that
+// waits, the one that grants what it waits for.
+func (set *lockSet) next() *heldLock {
+	if h := set.free; h != nil {
+		set.free = h.next
+		return h
+	}
+	if set.used < len(set.few) {
+		set.used++
+		return &set.few[set.used-1]
+	}
+	return &heldLock{}
 }
 
 // waiter is a queued request.
 type waiter struct {
 	set   *lockSet
 	head  *lockHead
+	res   Resource  // of head, which goes to another resource when it is free
 	own   *heldLock // a conversion of this lock
 	mode  LockMode
 	since time.Time
@@ -180,7 +202,7 @@ func (m *lockManager) request(set *lockSet, res Resource, mode LockMode, queue b
 		sh.mu.Unlock()
 		return nil, nil
 	}
-	w := &waiter{set: set, head: head, own: own, mode: want, since: time.Now(), ch: make(chan struct{}, 1)}
+	w := &waiter{set: set, head: head, res: res, own: own, mode: want, since: time.Now(), ch: make(chan struct{}, 1)}
 	head.enqueue(w)
 	set.owner.waiting.Store(w)
 	sh.mu.Unlock()
@@ -320,7 +342,8 @@ func (head *lockHead) admits(owner *Owner, own *heldLock, mode LockMode) bool {
 }
 
 func (head *lockHead) grant(set *lockSet, mode LockMode) *heldLock {
-	h := &heldLock{head: head, set: set, mode: mode, next: head.first}
+	h := set.next()
+	*h = heldLock{head: head, set: set, mode: mode, next: head.first}
 	if h.next != nil {
 		h.next.prev = h
 	}
@@ -374,6 +397,9 @@ func (head *lockHead) grantWaiters() {
 }
 
 func (set *lockSet) add(h *heldLock) {
+	if set.held == nil {
+		set.held, set.tables = set.heldBuf[:0], set.tabBuf[:0]
+	}
 	h.slot = len(set.held)
 	set.held = append(set.held, h)
 	if h.head.res.kind == kindObject {
@@ -414,8 +440,10 @@ func (m *lockManager) unuse(h *heldLock) {
 	h.temp = None
 	switch {
 	case h.keep == None:
-		h.set.remove(h)
+		set := h.set
+		set.remove(h)
 		m.release(h)
+		h.next, set.free = set.free, h
 	case h.keep != h.mode:
 		sh := h.head.shard
 		sh.mu.Lock()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -726,5 +728,138 @@ func TestClosedStore(t *testing.T) {
 	b.Rollback()
 	if err := s.Close(t.Context()); err != nil {
 		t.Errorf("second Close: %v", err)
+	}
+}
+
+// TestCheckpointUnderLoad: writers move amounts between rows while checkpoints
+// are taken; what a crash at any moment leaves has the same sum.
+func TestCheckpointUnderLoad(t *testing.T) {
+	t.Parallel()
+	const accountRows, amount = 50, 1000
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := s.Begin(nil)
+	tab, err := tx.CreateTable(accounts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(accountRows) {
+		insert(t, tab, tx, row(i, amount, ""))
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for n := range 4 {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(n), 7))
+			for !stop.Load() {
+				from, to := rnd.Int64N(accountRows), rnd.Int64N(accountRows)
+				if err := transfer(t.Context(), s, tab, min(from, to), max(from, to), rnd.Int64N(9)-4); err != nil {
+					t.Errorf("transfer: %v", err)
+				}
+			}
+		})
+	}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for i := range 30 {
+		if err := s.Checkpoint(t.Context()); err != nil {
+			t.Errorf("Checkpoint: %v", err)
+		}
+		image := fs.after(crash(i%3), rnd)
+		again, err := durable(image, t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, rows := int64(0), 0
+		reader := again.Begin(nil)
+		c := reader.Scan(t.Context(), again.Table(tableID), 0, everything, readLocked)
+		for ; c.Next(); rows++ {
+			sum += c.Row()[1].Int()
+		}
+		c.Close()
+		reader.Rollback()
+		if sum != accountRows*amount || rows != accountRows {
+			t.Errorf("after %d checkpoints: %d rows with %d, want %d with %d", i+1, rows, sum, accountRows, accountRows*amount)
+		}
+		abandon(again, image, t.Context())
+	}
+	stop.Store(true)
+	wg.Wait()
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// transfer deletes and inserts one of the rows again, and updates the other.
+func transfer(ctx context.Context, s *storage.Store, tab *storage.Table, from, to, n int64) error {
+	if from == to {
+		return nil
+	}
+	tx := s.Begin(nil)
+	defer tx.Rollback()
+	for _, side := range []struct{ key, n int64 }{{from, -n}, {to, n}} {
+		c := tx.Scan(ctx, tab, 0, point(side.key), storage.Access{Mode: storage.U, Hold: true, Timeout: storage.Forever})
+		if !c.Next() {
+			c.Close()
+			return fmt.Errorf("account %d: %w", side.key, errors.Join(c.Err(), storage.ErrNoRow))
+		}
+		r := row(side.key, c.Row()[1].Int()+side.n, "")
+		var err error
+		if side.key == from {
+			err = tx.Update(ctx, tab, c.ID(), r, storage.Forever)
+		} else if err = tx.Delete(ctx, tab, c.ID(), storage.Forever); err == nil {
+			_, err = tx.Insert(ctx, tab, r, storage.Forever)
+		}
+		c.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return tx.Commit(ctx)
+}
+
+func TestFilterIsBoundAgain(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lifeOfADatabase()[:2].play(t, s)
+	want := contents(t, s)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := durable(fs, t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab := again.Table(tableID)
+	tx := again.Begin(nil)
+	if _, err := tx.Insert(t.Context(), tab, row(50, ready, ""), 0); !errors.Is(err, storage.ErrFilterUnbound) {
+		t.Errorf("Insert: %v, want ErrFilterUnbound", err)
+	}
+	c := tx.Scan(t.Context(), tab, 1, everything, readLocked)
+	if c.Next() || !errors.Is(c.Err(), storage.ErrFilterUnbound) {
+		t.Errorf("Scan: %v, want ErrFilterUnbound", c.Err())
+	}
+	c.Close()
+	tx.Rollback()
+	if err := tab.RebindFilter(9, isReady); !errors.Is(err, storage.ErrNoIndex) {
+		t.Errorf("RebindFilter of no index: %v", err)
+	}
+	if err := tab.RebindFilter(1, isReady); err == nil {
+		t.Error("an index without filter took one")
+	}
+	if got := contents(t, again); got != want { // binds it
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if err := again.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

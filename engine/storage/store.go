@@ -13,12 +13,13 @@ import (
 type Durability uint8
 
 const (
-	// Full: when its record has reached the disk.
+	// Full commits return when their record has reached the disk.
 	Full Durability = iota
-	// Relaxed: when its record was handed to the operating system. A crash of
-	// the process loses nothing, a crash of the machine the last moments.
+	// Relaxed commits return when their record was handed to the operating
+	// system. A crash of the process loses nothing, a crash of the machine the
+	// last moments.
 	Relaxed
-	// InMemory: nothing is written at all.
+	// InMemory stores write nothing at all.
 	InMemory
 )
 

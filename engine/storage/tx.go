@@ -81,6 +81,7 @@ type Tx struct {
 
 	locks     lockSet
 	ops       []op // what was done, for undo and for the log
+	opsBuf    [2]op
 	onCommit  []func()
 	snapshot  *View
 	isolation Isolation
@@ -98,6 +99,7 @@ func (s *Store) Begin(o *Owner) *Tx {
 	}
 	tx := &Tx{store: s, owner: o, own: own, w: &writer{id: s.lastTx.Add(1)}, begun: time.Now()}
 	tx.locks.owner, tx.locks.tx = o, tx
+	tx.ops = tx.opsBuf[:0]
 	o.mu.Lock()
 	o.txs = append(o.txs, tx)
 	o.mu.Unlock()

@@ -126,7 +126,8 @@ type placement struct {
 // the change itself happen under one hold of the latch; when something has to
 // be waited for, the latch is given up first and all is checked again.
 func (tx *Tx) enter(ctx context.Context, d *tableData, rec *record, old, row types.Row, timeout time.Duration) error {
-	var places []placement
+	var few [4]placement
+	places := few[:0]
 	for _, ix := range d.indexList() {
 		if ix.has(row) && (old == nil || !ix.sameEntry(old, row)) {
 			places = append(places, placement{ix, string(ix.appendKey(nil, row))})

@@ -212,3 +212,26 @@ func TestGet(t *testing.T) {
 		t.Errorf("Get of no row = %v, %v", ok, err)
 	}
 }
+
+// TestCursorAfterEnd: a cursor closed after its transaction touches nothing.
+func TestCursorAfterEnd(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, accounts(), row(1, 10, ""), row(2, 20, ""))
+	a, b := f.session(1), f.session(2)
+	c := a.tx.Scan(t.Context(), f.tab, 0, everything, claiming)
+	if !c.Next() {
+		t.Fatal(c.Err())
+	}
+	a.tx.Rollback()
+	f.wantRows(b.read(0, point(1), claiming), "1:10")
+	c.Release()
+	if c.Next() {
+		t.Error("a cursor goes on after the end of its transaction")
+	}
+	f.wantErr(c.Err(), storage.ErrDone)
+	c.Close()
+	_, err := f.session(3).scan(0, point(1), storage.Access{Mode: storage.U})
+	f.wantErr(err, storage.ErrLockTimeout) // b still has its lock
+	b.rollback()
+	f.wantNoLocks()
+}
