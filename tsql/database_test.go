@@ -250,6 +250,7 @@ type job struct {
 	Expired           bool
 	RequestedBy       sql.NullString
 	CreatedAt         time.Time
+	AgeMS             int64
 }
 
 // claim runs the claim once.
@@ -263,7 +264,7 @@ func claim(ctx context.Context, db *sql.DB, n, leaseMS int) ([]job, error) {
 	for rows.Next() {
 		var j job
 		if err := rows.Scan(&j.MessageID, &j.LockID, &j.Lane, &j.Attempts, &j.QueueMS, &j.Payload, &j.RequestID, &j.Type, &j.JSON, &j.Body,
-			&j.Load, &j.MaxAttempts, &j.AttemptTimeout, &j.ExpiresIn, &j.Expired, &j.RequestedBy, &j.CreatedAt); err != nil {
+			&j.Load, &j.MaxAttempts, &j.AttemptTimeout, &j.ExpiresIn, &j.Expired, &j.RequestedBy, &j.CreatedAt, &j.AgeMS); err != nil {
 			return nil, err
 		}
 		out = append(out, j)

@@ -146,7 +146,12 @@ func (x *Session) handle(f *frame, err error) error {
 		return err
 	}
 	if x.interrupted() != nil {
-		return err // the request is over; no TRY sees it
+		// The request is over; no TRY sees it. What becomes of the transaction is
+		// for the option that is in force here, not where the request began.
+		if !x.cut {
+			x.cut, x.cutAborts = true, x.opts.xactAbort
+		}
+		return err
 	}
 	e := x.sqlError(err).At(f.line)
 	if e.Procedure == "" && f.module != nil {
@@ -189,7 +194,7 @@ func (x *Session) uncaught(f *frame, e *sqlerr.Error, o outcome, compile bool) e
 		f.returned = -6
 		return nil
 	}
-	if changesData(f.prog.code[f.pc0].stmt) && !refused[e.Number] {
+	if f.pc0 < len(f.prog.code) && changesData(f.prog.code[f.pc0].stmt) && !refused[e.Number] {
 		x.inform(3621, 0, "The statement has been terminated.")
 	}
 	return nil

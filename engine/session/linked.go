@@ -201,6 +201,7 @@ func (x *Session) remote(l *catalog.LinkedServer, m catalog.LoginMapping, n synt
 	x.info.wait("")
 	timedOut := errors.Is(context.Cause(ctx), errQueryTimeout)
 	r.fatal = y.lastFatal
+	r.finish()
 	if err := y.Reset(x.background(), false); err != nil {
 		y.Close()
 	} else {
@@ -244,6 +245,7 @@ type relay struct {
 	status    int32
 	hasStatus bool
 	values    []remoteValue
+	held      *wire.Message // an error not yet passed on
 	fatal     *sqlerr.Error // what ended the batch over there
 	ended     error
 }
@@ -253,8 +255,32 @@ type remoteValue struct {
 	value   types.Value
 }
 
+// finish passes on the error that is held back, unless it is the one that ended
+// the batch over there: that one is raised over here.
+func (r *relay) finish() {
+	if r.held != nil && r.fatal != nil && r.held.Number == r.fatal.Number {
+		r.held = nil
+	}
+	_ = r.pass()
+}
+
+// pass sends the error that is held back.
+func (r *relay) pass() error {
+	m := r.held
+	if m == nil {
+		return nil
+	}
+	r.held = nil
+	return r.x.out.Message(*m)
+}
+
 // Columns implements wire.Output.
-func (r *relay) Columns(cols []wire.Column) error { return r.x.out.Columns(cols) }
+func (r *relay) Columns(cols []wire.Column) error {
+	if err := r.pass(); err != nil {
+		return err
+	}
+	return r.x.out.Columns(cols)
+}
 
 // Row implements wire.Output.
 func (r *relay) Row(v []types.Value) error { return r.x.out.Row(v) }
@@ -265,11 +291,27 @@ func (r *relay) Done(d wire.Done) error {
 		return nil
 	}
 	d.InProc = true
+	if d.Error {
+		return nil // the end of the call tells
+	}
+	if err := r.pass(); err != nil {
+		return err
+	}
 	return r.x.out.Done(d)
 }
 
-// Message implements wire.Output.
-func (r *relay) Message(m wire.Message) error { return r.x.out.Message(m) }
+// Message implements wire.Output. An error is held back until it is known
+// whether it ended the batch over there.
+func (r *relay) Message(m wire.Message) error {
+	if err := r.pass(); err != nil {
+		return err
+	}
+	if m.Class > 10 {
+		r.held = &m
+		return nil
+	}
+	return r.x.out.Message(m)
+}
 
 // ReturnStatus implements wire.Output.
 func (r *relay) ReturnStatus(n int32) error {

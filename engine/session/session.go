@@ -68,6 +68,9 @@ type Session struct {
 	random    builtin.Random
 	// lastFatal is the error that ended the last request's batch, nil when none did.
 	lastFatal *sqlerr.Error
+	// cut is set when the client's attention, or its end, has reached the running
+	// statement, cutAborts when XACT_ABORT was on there.
+	cut, cutAborts bool
 }
 
 // identity is a security context.
@@ -169,6 +172,7 @@ func (x *Session) Bulk(ctx context.Context, _ wire.BulkRequest, out wire.Output)
 // end of a batch.
 func (x *Session) request(ctx context.Context, out wire.Output, text string, run func() error) {
 	x.ctx, x.out = ctx, out
+	x.cut, x.cutAborts = false, false
 	x.statement, x.lastFatal = time.Time{}, nil
 	x.info.begin(x, text)
 	defer func() {
@@ -199,8 +203,8 @@ func (x *Session) endRequest(err error) {
 		x.lastFatal = end.err
 		return // reported where it happened
 	}
-	if cause := x.interrupted(); cause != nil {
-		if x.opts.xactAbort {
+	if x.interrupted() != nil {
+		if x.cutAborts || !x.cut && x.opts.xactAbort {
 			x.txn.rollback(x)
 		}
 		return

@@ -128,11 +128,14 @@ func TestQueueGivesMemoryBack(t *testing.T) {
 	f := newFixture(t, queue())
 	w := f.session(1)
 	var view *storage.View
-	for i := range int64(4000) {
+	for i := range int64(2000) {
 		w.insert(row(i, ready, ""))
 		w.commit()
-		if i == 1000 {
+		switch i {
+		case 500:
 			view = f.s.StatementView()
+		case 1200:
+			view.Close()
 		}
 		keys, err := claim(w.tx, f, 1, 1)
 		f.wantNil(err)
@@ -142,7 +145,6 @@ func TestQueueGivesMemoryBack(t *testing.T) {
 		}
 		w.commit()
 	}
-	view.Close()
 	for f.s.Stats().Garbage > 0 {
 		w.rollback()
 		w.insert(row(1, ready, ""))

@@ -424,7 +424,10 @@ func TestDamagedCheckpoint(t *testing.T) {
 	if size < 1000 {
 		t.Fatalf("checkpoint of %d bytes", size)
 	}
-	for at := range size {
+	for at := 0; at < size; at++ {
+		if at > 300 {
+			at = min(at+10, size-1) // what is inside a block is all alike
+		}
 		image := live.after(killed, nil)
 		image.names[name].data[at] ^= 0x10
 		_, err := rowsAfter(t, image)

@@ -22,9 +22,10 @@ Parameters
     @lease_ms                 the life of each lease
 Result set
     message_id, lock_id, lane, attempts, queue_ms (due until claimed), payload_json, request_id, type, json_in, body_in,
-    load, max_attempts, attempt_timeout_ms, expires_in_ms, expired, requested_by, created_at. request_id is NULL where
-    the payload is not one of ours, type where the call was purged. load = 1 says that json_in and body_in were left
-    out because they are big; see sp_api_broker_load. expired = 1 says that the request must not be started any more.
+    load, max_attempts, attempt_timeout_ms, expires_in_ms, expired, requested_by, created_at, age_ms (since it was
+    sent). request_id is NULL where the payload is not one of ours, type where the call was purged. load = 1 says that
+    json_in and body_in were left out because they are big; see sp_api_broker_load. expired = 1 says that the request
+    must not be started any more.
 Return codes
     0
 Errors
@@ -123,7 +124,8 @@ BEGIN
         DATEDIFF_BIG(millisecond, @now, c.expires_at) AS expires_in_ms,
         CONVERT(bit, CASE WHEN q.attempts = 1 AND c.expires_at <= @now THEN 1 ELSE 0 END) AS expired,
         c.requested_by,
-        q.created_at
+        q.created_at,
+        DATEDIFF_BIG(millisecond, q.created_at, @now) AS age_ms
     FROM (
         SELECT
             t.message_id,
