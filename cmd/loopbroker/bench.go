@@ -78,7 +78,7 @@ var scenarios = []scenario{
 }
 
 // Run implements the command.
-func (c *benchCommand) Run(app *app) error {
+func (c *benchCommand) Run(app *app) (err error) {
 	const most = 30000 // sessions; the setting max_waiters takes no more
 	if c.Requests < 1 || c.Concurrency < 1 || c.Concurrency > most {
 		return usageError{fmt.Errorf("need --requests >= 1 and --concurrency of 1 to %d", most)}
@@ -88,11 +88,13 @@ func (c *benchCommand) Run(app *app) error {
 		if err != nil {
 			return usageError{err}
 		}
-		defer f.Close()
+		defer func() {
+			pprof.StopCPUProfile()
+			err = errors.Join(err, f.Close())
+		}()
 		if err := pprof.StartCPUProfile(f); err != nil {
 			return err
 		}
-		defer pprof.StopCPUProfile()
 	}
 	if !c.JSON {
 		fmt.Fprintf(app.stdout, "%-16s %9s %11s %10s %8s %10s %8s %8s %10s %14s %6s\n", "scenario", "requests", "concurrency", "durability",
@@ -134,7 +136,7 @@ func (c *benchCommand) measure(ctx context.Context, s scenario) (result, error) 
 		if err != nil {
 			return result{}, err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }() // in the folder for what may be left
 		o.Dir = dir
 	}
 	out, err := startStub(ctx, anyPort)

@@ -71,7 +71,7 @@ func (c *fleetCommand) Run(app *app) error {
 	if err != nil {
 		return err
 	}
-	defer service.Close()
+	defer func() { _ = service.Close() }() // nobody calls it any more
 	return withBroker(ctx, engine.Options{}, workerFlags{}, zerolog.Nop(), func(ctx context.Context, b *broker) error {
 		f := &fleetRun{fleetCommand: *c, app: app, broker: b, ledger: ledger, url: url}
 		return f.run(ctx)

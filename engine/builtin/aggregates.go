@@ -332,6 +332,9 @@ func (a *stringAgg) Step(args []types.Value) error {
 	if !a.result.IsMax() && a.units > a.result.Length {
 		return sqlerr.New(9829)
 	}
+	if err := types.CheckBuilt(int64(a.sb.Len()) + int64(len(s))); err != nil {
+		return err
+	}
 	a.sb.WriteString(s)
 	return nil
 }

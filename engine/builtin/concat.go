@@ -84,6 +84,9 @@ func evalConcat(c call) (types.Value, error) {
 		if err != nil {
 			return types.Null, err
 		}
+		if err := types.CheckBuilt(int64(sb.Len()) + int64(len(s))); err != nil {
+			return types.Null, err
+		}
 		sb.WriteString(s)
 	}
 	return c.str(sb.String())
@@ -96,12 +99,17 @@ func evalConcatWS(c call) (types.Value, error) {
 		return types.Null, err
 	}
 	var parts []string
+	size := int64(0)
 	for i := 1; i < len(c.args); i++ {
 		if c.args[i].IsNull() {
 			continue
 		}
 		s, err := c.text(i)
 		if err != nil {
+			return types.Null, err
+		}
+		size += int64(len(s)) + int64(len(separator))
+		if err := types.CheckBuilt(size); err != nil {
 			return types.Null, err
 		}
 		parts = append(parts, s)

@@ -110,6 +110,11 @@ func evalReplace(c call) (types.Value, error) {
 	case old == "":
 		return c.str(text)
 	case m.collation.Binary:
+		if n := strings.Count(text, old); n > 0 {
+			if err := types.CheckBuilt(int64(len(text)) + int64(n)*int64(len(with)-len(old))); err != nil {
+				return types.Null, err
+			}
+		}
 		return c.str(strings.ReplaceAll(text, old, with))
 	}
 	var textBuf, partBuf [128]uint16
@@ -122,6 +127,9 @@ func evalReplace(c call) (types.Value, error) {
 	var b []uint16
 	from := 0
 	for ; at >= 0; at = m.index(u, part, from) {
+		if err := types.CheckBuilt(2 * int64(len(b)+at-from+len(replacement))); err != nil {
+			return types.Null, err
+		}
 		b = append(append(b, u[from:at]...), replacement...)
 		from = at + len(part)
 	}

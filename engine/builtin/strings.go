@@ -202,9 +202,6 @@ func replicateType(args []types.Type, _ []*types.Value) (types.Type, error) {
 	return stringType(t.Kind.IsUnicode(), length, collationOf(args[:1])), nil
 }
 
-// maxReplicate bounds REPLICATE of (max) types: the size of a large value.
-const maxReplicate = 1<<31 - 1
-
 func evalReplicate(c call) (types.Value, error) {
 	s, err := c.text(0)
 	if err != nil {
@@ -221,8 +218,12 @@ func evalReplicate(c call) (types.Value, error) {
 		n = min(n, int64(c.result.Length/types.UTF16Len(s))+1)
 		return c.str(strings.Repeat(s, int(n)))
 	}
-	if n > maxReplicate/int64(len(s)) {
-		return types.Null, sqlerr.New(7119, int64(maxReplicate))
+	unit := int64(len(s))
+	if c.result.Kind.IsUnicode() {
+		unit = 2 * int64(types.UTF16Len(s))
+	}
+	if err := types.CheckBuilt(unit * min(n, types.MaxLOBBytes)); err != nil {
+		return types.Null, err
 	}
 	return types.NewString(c.result.Kind, strings.Repeat(s, int(n))), nil
 }
@@ -307,6 +308,9 @@ func evalStuff(c call) (types.Value, error) {
 		if start < 1 || length < 0 || start > int64(len(raw)) {
 			return types.Null, nil
 		}
+		if err := types.CheckBuilt(int64(len(raw)) + int64(len(with))); err != nil {
+			return types.Null, err
+		}
 		from, to := span(start, length, len(raw))
 		return types.Assign(types.NewBinary(types.KindVarBinary, raw[:from]+with+raw[to:]), c.result)
 	}
@@ -323,6 +327,9 @@ func evalStuff(c call) (types.Value, error) {
 	n := types.UTF16Len(s)
 	if start < 1 || length < 0 || start > int64(n) {
 		return types.Null, nil
+	}
+	if err := types.CheckBuilt(int64(len(s)) + int64(len(with))); err != nil {
+		return types.Null, err
 	}
 	from, to := span(start, length, n)
 	return c.str(types.UTF16Substring(s, 0, from) + with + types.UTF16Substring(s, to, n-to))

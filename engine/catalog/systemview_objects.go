@@ -119,7 +119,7 @@ func init() {
 				if c.Column >= 0 {
 					at = t.Columns[c.Column].ID
 				}
-				return []types.Value{flag(c.Disabled), flag(c.NotTrusted), number(at), name("(" + c.Text + ")"), flag(c.SystemNamed)}
+				return []types.Value{flag(c.Disabled), flag(c.NotTrusted), number(at), name(c.Text), flag(c.SystemNamed)}
 			}
 		}
 		return nil

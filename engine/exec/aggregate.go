@@ -57,16 +57,18 @@ func (s *accumulation) step(r *run) error {
 		s.rows++
 		return nil
 	}
-	var buf [2]types.Value
-	args := buf[:0]
+	base := len(r.args)
 	for _, f := range a.args {
 		v, err := f(r)
 		if err != nil {
+			r.args = r.args[:base]
 			return err
 		}
-		args = append(args, v)
+		r.args = append(r.args, v)
 	}
-	return s.add(r, args)
+	err := s.add(r, r.args[base:len(r.args):len(r.args)])
+	r.args = r.args[:base]
+	return err
 }
 
 func (s *accumulation) add(r *run, args []types.Value) error {

@@ -28,6 +28,7 @@ func TestAccessPath(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, sql, want string }{
 		{"primary key", "SELECT body FROM q WHERE id = @n", "seek q.pk_q id = @n (one row)"},
+		{"top of one row", "SELECT TOP (1) body FROM q WHERE id = @n", "select q.body\n  seek q.pk_q id = @n (one row)"},
 		{"primary key, other side", "SELECT body FROM q WHERE @n = id", "seek q.pk_q id = @n (one row)"},
 		{"smaller integer", "SELECT body FROM q WHERE id = 5", "seek q.pk_q id = 5 (one row)"},
 		{"prefix and order", "SELECT TOP (1) id FROM q WHERE name = @s ORDER BY available_at, id", "top 1\n    seek q.ix_due name = @s\n"},

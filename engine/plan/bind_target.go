@@ -120,7 +120,7 @@ func (b *binder) resolveTarget(te syntax.TableExpr, c *changed) error {
 			}
 		}
 		for _, s := range scans {
-			if s.Src == src {
+			if s.Src == src || len(scans) == 1 {
 				c.scan = s
 			}
 		}

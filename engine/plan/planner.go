@@ -50,6 +50,9 @@ func limit(b *block, rel Rel) Rel {
 	if b.top == nil && b.offset == nil && b.fetch == nil {
 		return rel
 	}
+	if s, ok := rel.(*Scan); ok && s.Path.Single && b.top != nil && !b.top.Percent && atLeastOne(b.top.N) {
+		return rel // a seek of one row needs no limit
+	}
 	l := &Limit{X: rel, Offset: b.offset, Fetch: b.fetch, Sources: sorted(definedBy(rel))}
 	if b.top != nil {
 		l.Top, l.Percent = b.top.N, b.top.Percent
@@ -58,6 +61,11 @@ func limit(b *block, rel Rel) Rel {
 		}
 	}
 	return l
+}
+
+func atLeastOne(x Expr) bool {
+	c, ok := x.(*Const)
+	return ok && !c.Value.IsNull() && c.Value.Int() >= 1
 }
 
 // nested plans the queries inside the expressions of a planned query.

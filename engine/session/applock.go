@@ -78,21 +78,27 @@ func getAppLock(x *Session, c *sysCall) (int32, error) {
 			timeout = -1
 		}
 	}
-	var err error
+	var lock func(ctx context.Context, r storage.Resource, m storage.LockMode, timeout time.Duration) error
 	switch catalog.Fold(c.text(2)) {
 	case "transaction":
 		if x.txn.count == 0 {
 			return applockInvalid, nil
 		}
-		err = x.txn.tx.Lock(x.ctx, res, mode, timeout)
+		lock = x.txn.tx.Lock
 	case "session":
-		err = x.owner.Lock(x.ctx, res, mode, timeout)
+		lock = x.owner.Lock
 	default:
 		return applockInvalid, nil
 	}
+	granted := int32(applockGranted)
+	err := lock(x.ctx, res, mode, 0)
+	if errors.Is(err, storage.ErrLockTimeout) && timeout != 0 {
+		granted = applockWaited
+		err = lock(x.ctx, res, mode, timeout)
+	}
 	switch {
 	case err == nil:
-		return applockGranted, nil
+		return granted, nil
 	case errors.Is(err, storage.ErrLockTimeout):
 		return applockTimeout, nil
 	case errors.Is(err, storage.ErrDeadlock):

@@ -185,9 +185,10 @@ func (x *Session) execute(f *frame, e *execStatement) error {
 		return x.executeFunction(f, e, m, args, err)
 	}
 	code, null, err := x.callProcedure(name, args)
-	if err != nil && !isCountMismatch(err) {
+	if err != nil && code == 0 && !isCountMismatch(err) {
 		return err
 	}
+	// A system procedure that fails gives a code too.
 	if e.returnSlot >= 0 && !null {
 		v, convErr := types.Assign(types.NewInt(int64(code)), e.returnType)
 		if convErr != nil {
@@ -262,6 +263,11 @@ func (x *Session) callProcedure(n syntax.Name, args []actual) (code int32, null 
 		return x.callRemote(n, args)
 	}
 	if p, ok := systemProcedure(n); ok {
+		leave, err := x.enterDatabase(n.Database.Name)
+		if err != nil {
+			return 0, false, err
+		}
+		defer leave()
 		code, err = x.callSystem(p, args)
 		return code, false, err
 	}
@@ -275,6 +281,26 @@ func (x *Session) callProcedure(n syntax.Name, args []actual) (code int32, null 
 	}
 	code, err = x.callModule(m, args)
 	return code, false, err
+}
+
+// enterDatabase makes a database the current one until leave is called; an empty
+// name keeps it.
+func (x *Session) enterDatabase(name string) (leave func(), err error) {
+	if name == "" {
+		return func() {}, nil
+	}
+	db, err := x.otherDatabase(name)
+	if err != nil {
+		return nil, err
+	}
+	saved, user := x.db, x.ident.user
+	if db != saved {
+		if x.ident.user, _ = db.UserOf(x.ident.login); x.ident.user == nil {
+			x.ident.user = user
+		}
+	}
+	x.db = db
+	return func() { x.db, x.ident.user = saved, user }, nil
 }
 
 // moduleSchema is the schema of the running module, empty in a batch.

@@ -131,7 +131,7 @@ func (x *Session) alterAdd(ch *catalog.Change, db *catalog.Database, t *catalog.
 	add := func(c *syntax.Constraint, column int) error {
 		before := len(changed.Indexes)
 		if err := sh.constraint(c, column); err != nil {
-			return err
+			return x.noConstraint(err)
 		}
 		if len(changed.Indexes) > before { // built below, over the rows
 			indexes = append(indexes, changed.Indexes[before])
@@ -165,7 +165,7 @@ func (x *Session) alterAdd(ch *catalog.Change, db *catalog.Database, t *catalog.
 	for _, ix := range indexes {
 		next := changed.Clone()
 		if err := x.addIndex(ch, db, changed, next, ix); err != nil {
-			return err
+			return x.noConstraint(err)
 		}
 		changed = next
 	}
@@ -250,10 +250,20 @@ func (x *Session) initialValue(rt *runtime, t *catalog.Table, i int, defaults ex
 }
 
 // validate checks the rows of a table against new checks and foreign keys,
-// error 547.
+// except those that were added WITH NOCHECK: error 547.
 func (x *Session) validate(old, changed *catalog.Table) error {
-	checks := changed.Checks[len(old.Checks):]
-	keys := changed.ForeignKeys[len(old.ForeignKeys):]
+	var checks []*catalog.Check
+	for _, c := range changed.Checks[len(old.Checks):] {
+		if !c.NotTrusted {
+			checks = append(checks, c)
+		}
+	}
+	var keys []*catalog.ForeignKey
+	for _, k := range changed.ForeignKeys[len(old.ForeignKeys):] {
+		if !k.NotTrusted {
+			keys = append(keys, k)
+		}
+	}
 	if len(checks) == 0 && len(keys) == 0 {
 		return nil
 	}
@@ -269,7 +279,7 @@ func (x *Session) alterDrop(ch *catalog.Change, db *catalog.Database, t *catalog
 			return err
 		}
 		if !found && !a.IfExists {
-			return sqlerr.New(3728, n.Name)
+			return x.after(sqlerr.New(3728, n.Name), sqlerr.New(3727))
 		}
 	}
 	var gone []int
@@ -279,10 +289,10 @@ func (x *Session) alterDrop(ch *catalog.Change, db *catalog.Database, t *catalog
 			if a.IfExists {
 				continue
 			}
-			return sqlerr.New(4924, "ALTER TABLE DROP COLUMN", "", n.Name, t.Name)
+			return sqlerr.New(4924, "ALTER TABLE DROP COLUMN", n.Name, t.Name)
 		}
 		if err := columnFree(changed, at); err != nil {
-			return err
+			return x.after(err, sqlerr.New(4922, "ALTER TABLE DROP COLUMN", n.Name))
 		}
 		gone = append(gone, at)
 	}
@@ -292,6 +302,36 @@ func (x *Session) alterDrop(ch *catalog.Change, db *catalog.Database, t *catalog
 		}
 	}
 	return x.put(ch, db, t, changed)
+}
+
+// after sends the first of two errors that SQL Server gives for one fault, and
+// returns the second, which is the one that a CATCH sees.
+func (x *Session) after(first error, second *sqlerr.Error) error {
+	e, ok := first.(*sqlerr.Error)
+	if !ok {
+		return first
+	}
+	if f := x.frame; f != nil && !f.inTry() {
+		e = e.At(f.line)
+		if f.module != nil {
+			e = inModule(e, f)
+		}
+		x.send(e)
+	}
+	return second
+}
+
+// noConstraint adds error 1750 to one about a constraint or its index.
+func (x *Session) noConstraint(err error) error {
+	e, ok := err.(*sqlerr.Error)
+	if !ok {
+		return err
+	}
+	switch e.Number {
+	case 1505, 1767, 1769, 1770, 1774, 1776, 1779, 8110, 8111, 1911, 1919:
+		return x.after(e, sqlerr.New(1750))
+	}
+	return err
 }
 
 // dropConstraint removes a constraint from a definition.
@@ -436,7 +476,7 @@ func (x *Session) rewriteTable(t *catalog.Table, f func(types.Row) (types.Row, e
 func (x *Session) alterColumn(ch *catalog.Change, db *catalog.Database, t *catalog.Table, d *syntax.ColumnDef) error {
 	at := t.Column(d.Name.Name)
 	if at < 0 {
-		return sqlerr.New(4924, "ALTER TABLE ALTER COLUMN", "", d.Name.Name, t.Name)
+		return sqlerr.New(4924, "ALTER TABLE ALTER COLUMN", d.Name.Name, t.Name)
 	}
 	old := t.Columns[at]
 	if old.Computed || old.RowVersion {

@@ -1,6 +1,10 @@
 package session
 
 import (
+	"fmt"
+	"regexp"
+	"strings"
+
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/exec"
 	"loopbroker/engine/sqlerr"
@@ -22,7 +26,7 @@ func (x *Session) module(ch *catalog.Change, form syntax.ModuleForm, n syntax.Na
 		return err
 	}
 	m := &catalog.Module{
-		ModuleKind: kind, Text: text, QuotedIdentifier: x.opts.quotedIdentifier, AnsiNulls: x.opts.ansiNulls,
+		ModuleKind: kind, Text: createText(text), QuotedIdentifier: x.opts.quotedIdentifier, AnsiNulls: x.opts.ansiNulls,
 		SchemaBinding: opts.SchemaBinding, Recompile: opts.Recompile, ExecuteAs: executeAsName(opts.ExecuteAs),
 	}
 	old, err := x.existingModule(db, sc, n, kind, form)
@@ -31,7 +35,7 @@ func (x *Session) module(ch *catalog.Change, form syntax.ModuleForm, n syntax.Na
 	}
 	if old == nil {
 		if db, m.Header, err = x.newHeader(n, "CREATE "+moduleWord(kind)); err != nil {
-			return err
+			return ofModule(err, n.Object.Name)
 		}
 	} else {
 		m.Header, m.Disabled, m.Parent = old.Header, old.Disabled, old.Parent
@@ -55,7 +59,9 @@ func (x *Session) existingModule(db *catalog.Database, sc *catalog.Schema, n syn
 	o, ok := db.Object(sc.Name, n.Object.Name)
 	if !ok {
 		if form == syntax.FormAlter {
-			return nil, sqlerr.New(208, displayName(n))
+			e := sqlerr.WithState(208, 6, displayName(n))
+			e.Procedure = n.Object.Name
+			return nil, e
 		}
 		return nil, nil
 	}
@@ -67,6 +73,80 @@ func (x *Session) existingModule(db *catalog.Database, sc *catalog.Schema, n syn
 		return nil, err
 	}
 	return m, x.lockObject(db.ID, m.ID)
+}
+
+// ofModule names the module in error 2714 and gives it the state that it has
+// for modules.
+func ofModule(err error, name string) error {
+	e, ok := err.(*sqlerr.Error)
+	if !ok || e.Number != 2714 {
+		return err
+	}
+	c := *e
+	c.State, c.Procedure = 3, name
+	return &c
+}
+
+// createText is the text of a module as the catalog keeps it: ALTER and CREATE
+// OR ALTER become CREATE.
+func createText(text string) string {
+	at := codeStart(text)
+	head, rest := text[:at], text[at:]
+	if len(rest) >= 5 && strings.EqualFold(rest[:5], "ALTER") {
+		return head + "CREATE" + rest[5:]
+	}
+	fields := reOrAlter.FindStringSubmatch(rest)
+	if fields == nil {
+		return text
+	}
+	return head + fields[1] + fields[2] + fields[3] + rest[len(fields[0]):]
+}
+
+// reOrAlter finds CREATE OR ALTER; the blanks between the words stay.
+var reOrAlter = regexp.MustCompile(`(?is)^(CREATE\s+)OR(\s+)ALTER(\s+)`)
+
+// codeStart is where a text's first word begins, after blanks and comments.
+func codeStart(text string) int {
+	at := 0
+	for at < len(text) {
+		switch rest := text[at:]; {
+		case rest[0] <= ' ':
+			at++
+		case strings.HasPrefix(rest, "--"):
+			end := strings.IndexByte(rest, '\n')
+			if end < 0 {
+				return len(text)
+			}
+			at += end + 1
+		case strings.HasPrefix(rest, "/*"):
+			end := commentEnd(rest)
+			if end < 0 {
+				return len(text)
+			}
+			at += end
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// commentEnd is the length of the comment with which text begins; comments nest.
+func commentEnd(text string) int {
+	depth := 0
+	for i := 0; i+1 < len(text); i++ {
+		switch text[i : i+2] {
+		case "/*":
+			depth++
+			i++
+		case "*/":
+			if depth--; depth == 0 {
+				return i + 2
+			}
+			i++
+		}
+	}
+	return -1
 }
 
 func moduleWord(kind catalog.ObjectKind) string {
@@ -132,12 +212,7 @@ func (x *Session) createProcedure(ch *catalog.Change, s *syntax.CreateProcedure)
 // created is refused then.
 func (x *Session) check(m *catalog.Module) error {
 	_, err := x.compileModule(m)
-	if e, ok := err.(*sqlerr.Error); ok && e.Procedure == "" {
-		c := *e
-		c.Procedure = m.Name
-		return &c
-	}
-	return err
+	return ofModuleText(err, m.Name)
 }
 
 func (x *Session) createFunction(ch *catalog.Change, s *syntax.CreateFunction) error {
@@ -176,8 +251,25 @@ func (x *Session) createView(ch *catalog.Change, s *syntax.CreateView) error {
 	return x.module(ch, s.Form, s.Name, catalog.KindView, s.Options, s.Text, func(m *catalog.Module) error {
 		var err error
 		m.Columns, err = x.viewColumns(m)
-		return err
+		if e, ok := err.(*sqlerr.Error); ok && e.Number == 8155 {
+			at := 0
+			if _, scanErr := fmt.Sscanf(e.Message, "No column name was specified for column %d", &at); scanErr == nil {
+				err = sqlerr.New(4511, at)
+			}
+		}
+		return ofModuleText(err, m.Name)
 	})
+}
+
+// ofModuleText names the module in an error of its text.
+func ofModuleText(err error, name string) error {
+	e, ok := err.(*sqlerr.Error)
+	if !ok || e.Procedure != "" {
+		return err
+	}
+	c := *e
+	c.Procedure = name
+	return &c
 }
 
 // viewColumns binds the query of a view or inline function and returns its

@@ -162,7 +162,7 @@ func (x *Session) createSchema(ch *catalog.Change, s *syntax.CreateSchema) error
 	if s.Owner.Name != "" {
 		p, ok := x.db.Principal(s.Owner.Name)
 		if !ok {
-			return sqlerr.New(15151, "user", s.Owner.Name)
+			return sqlerr.New(15151, "find", "user", s.Owner.Name)
 		}
 		owner = p
 	}
@@ -370,7 +370,7 @@ func (x *Session) dropObject(ch *catalog.Change, s *syntax.Drop, n syntax.Name) 
 	if !right {
 		return sqlerr.New(3705, s.Kind, displayName(n), displayName(n), kindWord(o.Kind()), strings.ToUpper(kindWord(o.Kind())))
 	}
-	if err := x.mayAlter(db, o); err != nil {
+	if err := x.mayDrop(db, o, strings.ToLower(s.Kind), displayName(n)); err != nil {
 		return err
 	}
 	if err := x.lockObject(db.ID, o.Head().ID); err != nil {
@@ -436,7 +436,7 @@ func (x *Session) dropTable(ch *catalog.Change, s *syntax.Drop, n syntax.Name) e
 	if !ok {
 		return sqlerr.New(3705, "TABLE", displayName(n), displayName(n), kindWord(o.Kind()), strings.ToUpper(kindWord(o.Kind())))
 	}
-	if err := x.mayAlter(db, t); err != nil {
+	if err := x.mayDrop(db, t, "table", displayName(n)); err != nil {
 		return err
 	}
 	if err := x.lockObject(db.ID, t.ID); err != nil {
@@ -512,7 +512,7 @@ func (x *Session) dropSchema(ch *catalog.Change, s *syntax.Drop, n syntax.Name) 
 		if s.IfExists {
 			return nil
 		}
-		return sqlerr.New(15151, "schema", n.Object.Name)
+		return sqlerr.New(15151, "drop", "schema", n.Object.Name)
 	}
 	if err := x.mayCreate(x.db, "CREATE SCHEMA"); err != nil {
 		return err

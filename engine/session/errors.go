@@ -206,6 +206,8 @@ func changesData(s syntax.Statement) bool {
 	switch s := s.(type) {
 	case *syntax.Insert, *syntax.Update, *syntax.Delete, *syntax.Merge, *syntax.CreateIndex:
 		return true
+	case *syntax.AlterTable:
+		return s.Action.AlterColumn != nil
 	case *syntax.SelectStmt:
 		q, ok := s.Query.(*syntax.Select)
 		return ok && q.Into != nil
@@ -216,7 +218,7 @@ func changesData(s syntax.Statement) bool {
 // refused are the errors of statements that never began to run.
 var refused = map[int32]bool{
 	229: true, 230: true, 1902: true, 1911: true, 1913: true, 1088: true, 40510: true,
-	8101: true, 544: true, 8164: true, 213: true, 2812: true,
+	8101: true, 544: true, 545: true, 4924: true, 4928: true, 5074: true, 4922: true, 4902: true, 8164: true, 213: true, 2812: true,
 }
 
 // enterCatch makes the frame go on in its innermost CATCH block.

@@ -118,6 +118,11 @@ func (x *Session) runQuery(f *frame, l *lazyStatement, command uint16) error {
 	if err != nil {
 		return err
 	}
+	if command == wire.CommandInsert {
+		if t, ok := stmt.Target().(*catalog.Table); ok && t.Identity == nil {
+			x.lastIdentity = types.Null // unless a trigger sets it
+		}
+	}
 	rows, err := x.runCompiled(f, stmt, nil)
 	if err != nil && x.retryable(err, stmt, l) {
 		if stmt, err = l.compile(x, f); err != nil {
@@ -180,7 +185,19 @@ func (x *Session) runCompiled(f *frame, stmt *exec.Statement, input *[]types.Row
 		rows, err = stmt.Run(&f.rt, out)
 		return err
 	})
+	if errors.Is(err, storage.ErrSnapshotConflict) {
+		err = x.updateConflict(stmt)
+	}
 	return rows, err
+}
+
+// updateConflict is error 3960 with the table that the statement changes.
+func (x *Session) updateConflict(stmt *exec.Statement) error {
+	name := ""
+	if t := stmt.Target(); t != nil {
+		name = t.Head().Schema + "." + t.Head().Name
+	}
+	return sqlerr.New(3960, name, x.db.Name)
 }
 
 // rowsTo begins a result set and returns where its rows go, nil when the

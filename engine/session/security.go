@@ -218,7 +218,7 @@ func (x *Session) createLogin(ch *catalog.Change, s *syntax.CreateLogin) error {
 	case exists && !s.Alter:
 		return sqlerr.New(15025, s.Name.Name)
 	case !exists && s.Alter:
-		return sqlerr.New(15151, "login", s.Name.Name)
+		return sqlerr.New(15151, "alter", "login", s.Name.Name)
 	}
 	l := &catalog.Login{Name: s.Name.Name, Database: "master"}
 	if exists {
@@ -255,7 +255,7 @@ func (x *Session) createUser(ch *catalog.Change, s *syntax.CreateUser) error {
 	case exists && !s.Alter:
 		return sqlerr.New(15023, s.Name.Name)
 	case !exists && s.Alter:
-		return sqlerr.New(15151, "user", s.Name.Name)
+		return sqlerr.New(15151, "alter", "user", s.Name.Name)
 	}
 	p := &catalog.Principal{Name: s.Name.Name, Kind: catalog.SQLUser, DefaultSchema: "dbo"}
 	if exists {
@@ -305,15 +305,15 @@ func (x *Session) alterRole(ch *catalog.Change, s *syntax.AlterRole) error {
 	}
 	role, ok := x.db.Principal(s.Name.Name)
 	if !ok || role.Kind != catalog.DatabaseRole || role.ID == catalog.PublicID {
-		return sqlerr.New(15151, "role", s.Name.Name)
+		return sqlerr.New(15151, "find", "role", s.Name.Name)
 	}
 	if !x.owns(x.db) && (role.Fixed || !x.db.IsMember(x.ident.user.ID, "db_securityadmin")) {
-		return sqlerr.New(15151, "role", s.Name.Name)
+		return sqlerr.New(15151, "find", "role", s.Name.Name)
 	}
 	name := s.Add.Name + s.Drop.Name
 	member, ok := x.db.Principal(name)
 	if !ok {
-		return sqlerr.New(15151, "principal", name)
+		return sqlerr.New(15151, "find", "principal", name)
 	}
 	c := *member
 	c.MemberOf = slices.DeleteFunc(slices.Clone(member.MemberOf), func(id int32) bool { return id == role.ID })
@@ -334,14 +334,14 @@ var serverRoles = []string{
 func (x *Session) alterServerRole(ch *catalog.Change, s *syntax.AlterRole) error {
 	role := catalog.Fold(s.Name.Name)
 	if !slices.Contains(serverRoles, role) || !x.ident.login.Sysadmin() {
-		return sqlerr.New(15151, "server role", s.Name.Name)
+		return sqlerr.New(15151, "find", "server role", s.Name.Name)
 	}
 	if role != "sysadmin" {
 		return sqlerr.Unsupported("server role " + role)
 	}
 	l, ok := x.srv.cat.Login(s.Add.Name + s.Drop.Name)
 	if !ok {
-		return sqlerr.New(15151, "login", s.Add.Name+s.Drop.Name)
+		return sqlerr.New(15151, "find", "login", s.Add.Name+s.Drop.Name)
 	}
 	c := *l
 	c.Roles = slices.DeleteFunc(slices.Clone(l.Roles), func(r string) bool { return r == role })
@@ -358,7 +358,7 @@ func (x *Session) dropPrincipal(ch *catalog.Change, s *syntax.Drop, n syntax.Nam
 		if s.IfExists {
 			return nil
 		}
-		return sqlerr.New(15151, kind, name)
+		return sqlerr.New(15151, "drop", kind, name)
 	}
 	if s.Kind == "LOGIN" {
 		l, ok := x.srv.cat.Login(name)
@@ -400,13 +400,13 @@ func (x *Session) grant(ch *catalog.Change, s *syntax.Grant) error {
 		return err
 	}
 	if !x.owns(x.db) && !x.db.IsMember(x.ident.user.ID, "db_securityadmin") {
-		return sqlerr.New(15151, strings.ToLower(class), grantTarget(s))
+		return sqlerr.New(15151, "find", strings.ToLower(class), grantTarget(s))
 	}
 	all := x.db.Permissions()
 	for _, to := range s.To {
 		p, ok := x.db.Principal(to.Name)
 		if !ok {
-			return sqlerr.New(15151, "user", to.Name)
+			return sqlerr.New(15151, "find", "user", to.Name)
 		}
 		for _, perm := range expandPermissions(s.Permissions, class) {
 			all = slices.DeleteFunc(all, func(g catalog.Permission) bool {
@@ -460,7 +460,7 @@ func (x *Session) securable(s *syntax.Grant) (class string, target int32, err er
 	case "SCHEMA":
 		sc, ok := x.db.Schema(s.On.Object.Name)
 		if !ok {
-			return "", 0, sqlerr.New(15151, "schema", s.On.Object.Name)
+			return "", 0, sqlerr.New(15151, "find", "schema", s.On.Object.Name)
 		}
 		return "SCHEMA", sc.ID, nil
 	case "", "OBJECT":
@@ -469,19 +469,19 @@ func (x *Session) securable(s *syntax.Grant) (class string, target int32, err er
 			return "", 0, err
 		}
 		if o == nil {
-			return "", 0, sqlerr.New(15151, "object", s.On.Object.Name)
+			return "", 0, sqlerr.New(15151, "find", "object", s.On.Object.Name)
 		}
 		return "OBJECT", o.Head().ID, nil
 	case "TYPE":
 		u, ok := x.userType(*s.On)
 		if !ok {
-			return "", 0, sqlerr.New(15151, "type", s.On.Object.Name)
+			return "", 0, sqlerr.New(15151, "find", "type", s.On.Object.Name)
 		}
 		return "TYPE", u.ID, nil
 	case "USER", "ROLE":
 		p, ok := x.db.Principal(s.On.Object.Name)
 		if !ok {
-			return "", 0, sqlerr.New(15151, strings.ToLower(s.Class), s.On.Object.Name)
+			return "", 0, sqlerr.New(15151, "find", strings.ToLower(s.Class), s.On.Object.Name)
 		}
 		return "PRINCIPAL", p.ID, nil
 	}
@@ -576,5 +576,13 @@ func (x *Session) mayAlter(db *catalog.Database, o catalog.Object) error {
 	if user != nil && (x.owns(db) || db.Allowed(user.ID, "ALTER", o) || db.IsMember(user.ID, "db_ddladmin")) {
 		return nil
 	}
-	return sqlerr.New(3701, "alter", "object", o.Head().Name)
+	return sqlerr.New(1088, o.Head().Name)
+}
+
+// mayDrop is mayAlter with the error of DROP.
+func (x *Session) mayDrop(db *catalog.Database, o catalog.Object, word, name string) error {
+	if x.mayAlter(db, o) != nil {
+		return sqlerr.New(3701, "drop", word, name)
+	}
+	return nil
 }

@@ -19,6 +19,8 @@ type shaper struct {
 	p *program // for expressions of table variables; may be nil
 	// newID makes ids for constraints.
 	newID func() int32
+	// nullable are the columns that were written with NULL.
+	nullable map[int]bool
 }
 
 // tableShape builds the shape of a table variable or table type.
@@ -31,22 +33,26 @@ func (x *Session) tableShape(name string, body *syntax.TableBody, p *program) (*
 
 // body adds columns, constraints and indexes.
 func (s *shaper) body(b *syntax.TableBody) error {
+	s.nullable = map[int]bool{}
 	for i := range b.Columns {
 		if err := s.column(&b.Columns[i], i+1); err != nil {
 			return err
+		}
+		if null := b.Columns[i].Null; null != nil && *null {
+			s.nullable[i] = true
 		}
 	}
 	for i := range b.Columns {
 		c := &b.Columns[i]
 		for j := range c.Constraints {
 			if err := s.constraint(&c.Constraints[j], i); err != nil {
-				return err
+				return s.x.noConstraint(err)
 			}
 		}
 	}
 	for i := range b.Constraints {
 		if err := s.constraint(&b.Constraints[i], -1); err != nil {
-			return err
+			return s.x.noConstraint(err)
 		}
 	}
 	for i := range b.Columns {
@@ -255,6 +261,9 @@ func (s *shaper) key(d *syntax.Constraint, column int) error {
 	if primary {
 		prefix = "PK"
 		if s.hasPrimaryKey() {
+			if s.t.Store == nil {
+				return sqlerr.New(8110, s.t.Name)
+			}
 			return sqlerr.New(1779, s.t.Name)
 		}
 	}
@@ -275,6 +284,9 @@ func (s *shaper) key(d *syntax.Constraint, column int) error {
 	if primary {
 		for _, k := range ix.Keys {
 			c := *s.t.Columns[k.Column]
+			if c.Nullable && (s.nullable[k.Column] || s.t.Store != nil) {
+				return sqlerr.New(8111, s.t.Name)
+			}
 			c.Nullable = false
 			s.t.Columns[k.Column] = &c
 		}

@@ -172,8 +172,10 @@ func init() {
 				if err := c.mustBeUnicode(1, "@params"); err != nil {
 					return 0, err
 				}
-				err := x.executeSQL(c.text(0), c.text(1), c.rest)
-				return x.lastError, err
+				if err := x.executeSQL(c.text(0), c.text(1), c.rest); err != nil {
+					return 0, err
+				}
+				return x.lastError, nil
 			},
 		},
 		&sysProc{

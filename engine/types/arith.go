@@ -196,6 +196,9 @@ func arithDateTime(op Op, a, b Value, t Type) (Value, error) {
 // concatenate puts two texts or two binaries together. A result without (max)
 // ends at its type's length.
 func concatenate(a, b Value, t Type) (Value, error) {
+	if err := CheckBuilt(int64(len(a.s)) + int64(len(b.s))); err != nil {
+		return Null, err
+	}
 	if isBytes(t.Kind) {
 		s := a.s + b.s
 		if t.Length != Max && len(s) > t.Length {
