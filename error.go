@@ -65,10 +65,6 @@ var (
 	// ErrTooLarge means that an argument is over its cap.
 	ErrTooLarge = errors.New("too large")
 
-	// ErrUnknownWorker means that the process is not registered, or no longer.
-	// Register again.
-	ErrUnknownWorker = errors.New("unknown worker")
-
 	// ErrSchema means that the database does not hold the objects that this
 	// version needs. Deploy, or use the matching version.
 	ErrSchema = errors.New("database schema does not match")

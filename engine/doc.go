@@ -5,10 +5,10 @@
 // Server is a defect. What it lacks is refused with message 40510.
 //
 //	engine/sqlerr    messages by number
-//	engine/tds       packets, tokens and types on the wire; no sockets
 //	engine/syntax    lexer, parser, tree
 //	engine/types     values, conversions, collations
-//	engine/builtin   built-in functions
+//	engine/tds       packets, tokens and types on the wire; no sockets
+//	engine/builtin   built-in functions, and builtin/json
 //	engine/storage   rows, versions, locks, transactions, log
 //	engine/catalog   what the server knows about itself
 //	engine/plan      names, types, access paths

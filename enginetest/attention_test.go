@@ -74,7 +74,7 @@ func TestAttention(t *testing.T) {
 			db := enginetest.Open(t)
 			watch, _ := connect(t, db)
 			run(t, watch, `CREATE TABLE dbo.t (id int PRIMARY KEY, n int); INSERT INTO dbo.t VALUES (1, 1), (2, 2);
-				CREATE TABLE dbo.many (n int); INSERT INTO dbo.many SELECT TOP (200) 1 FROM sys.all_columns;
+				CREATE TABLE dbo.many (n int); WITH d AS (SELECT n FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS v(n)) INSERT INTO dbo.many SELECT a.n FROM d AS a CROSS JOIN d AS b CROSS JOIN d AS c;
 				EXEC ('CREATE PROCEDURE dbo.waits AS WAITFOR DELAY ''00:10:00''')`)
 			holder, _ := connect(t, db)
 			run(t, holder, "BEGIN TRANSACTION; UPDATE dbo.t SET n = 5 WHERE id = 1; EXEC sp_getapplock 'held', 'Exclusive', 'Transaction'")

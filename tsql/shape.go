@@ -137,9 +137,9 @@ func (s *Shape) parseLine(line string) error {
 		Nullable:  m[6] == "NULL",
 		Default:   m[7] != "",
 	}
-	switch {
-	case m[3] == "":
-	case m[3] == "max":
+	switch m[3] {
+	case "":
+	case "max":
 		c.Length = -1
 	default:
 		n, err := strconv.Atoi(m[3])

@@ -118,7 +118,7 @@ func TestVerifyTableAcceptsAHandMadeQueue(t *testing.T) {
 		{Index: Index{Name: "pk", Columns: []string{"id"}, Unique: true, Primary: true}},
 		{Index: Index{Name: "claim", Columns: []string{"queue", "available_at", "locked_until", "created_at"}}},
 	}}
-	findings := Findings(verifyTable(want, got, Schema{name: "dbo"}))
+	findings := verifyTable(want, got, Schema{name: "dbo"})
 	if len(findings) != 1 || !findings[0].Warning || !strings.Contains(findings[0].Repair, "CREATE CLUSTERED INDEX") {
 		t.Errorf("got %v, want one warning with the index to make", findings)
 	}

@@ -1,6 +1,7 @@
 package tsql_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -132,6 +133,20 @@ END;`)
 	}
 }
 
+// countRows is how many rows a query gives.
+func countRows(ctx context.Context, conn *sql.Conn, query string) (int, error) {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	return n, rows.Err()
+}
+
 func TestClaimSetsItsOwnLevel(t *testing.T) {
 	t.Parallel()
 	db := deployed(t)
@@ -140,16 +155,7 @@ func TestClaimSetsItsOwnLevel(t *testing.T) {
 		db.enqueue(1, "")
 		conn := db.session()
 		must(t, conn, "SET TRANSACTION ISOLATION LEVEL "+level)
-		rows, err := conn.QueryContext(t.Context(), "EXEC [dbo].[sp_api_broker_claim] @n = 5, @lease_ms = 30000")
-		if err != nil {
-			t.Errorf("%s: %v", level, err)
-			continue
-		}
-		n := 0
-		for rows.Next() {
-			n++
-		}
-		if err := rows.Err(); err != nil || n != 1 {
+		if n, err := countRows(t.Context(), conn, "EXEC [dbo].[sp_api_broker_claim] @n = 5, @lease_ms = 30000"); err != nil || n != 1 {
 			t.Errorf("%s: claimed %d, %v, want 1", level, n, err)
 		}
 	}

@@ -226,7 +226,7 @@ func evalDateDiff(c call) (types.Value, error) {
 	}
 	n, ok := boundaries(p, days1, ticks1, days2, ticks2)
 	if !ok || c.result.Kind == types.KindInt && n != int64(int32(n)) {
-		return types.Null, sqlerr.New(535)
+		return types.Null, sqlerr.WithState(535, 0)
 	}
 	return c.count(n), nil
 }

@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"slices"
+
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/types"
 )
@@ -157,12 +159,39 @@ func (p *Pattern) find(u []uint16) int {
 		}
 		return 0
 	}
+	tokens = tokens[1:]
+	many := slices.IndexFunc(tokens, func(t likeToken) bool { return t.kind == likeMany })
 	for i := 0; i <= len(u); i++ {
-		if p.match(tokens[1:], u[i:]) {
+		if many < 0 {
+			if p.match(tokens, u[i:]) {
+				return i + 1
+			}
+			continue
+		}
+		if !p.starts(tokens[:many], u[i:]) {
+			continue
+		}
+		// What comes after a % is found in every longer rest too: if it is not in
+		// this one, it is in none that begins later.
+		if p.match(tokens[many:], u[i+many:]) {
 			return i + 1
 		}
+		return 0
 	}
 	return 0
+}
+
+// starts reports whether the tokens, none of them a %, match the first units of u.
+func (p *Pattern) starts(tokens []likeToken, u []uint16) bool {
+	if len(tokens) > len(u) {
+		return false
+	}
+	for i := range tokens {
+		if !p.one(&tokens[i], u[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // likeParser reads a pattern.

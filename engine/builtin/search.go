@@ -124,12 +124,17 @@ func evalReplace(c call) (types.Value, error) {
 		return c.str(text)
 	}
 	replacement := appendUnits(nil, with)
-	var b []uint16
+	n := 0
+	for i := at; i >= 0; i = m.index(u, part, i+len(part)) {
+		n++
+	}
+	size := len(u) + n*(len(replacement)-len(part))
+	if err := types.CheckBuilt(2 * int64(size)); err != nil {
+		return types.Null, err
+	}
+	b := make([]uint16, 0, size)
 	from := 0
 	for ; at >= 0; at = m.index(u, part, from) {
-		if err := types.CheckBuilt(2 * int64(len(b)+at-from+len(replacement))); err != nil {
-			return types.Null, err
-		}
 		b = append(append(b, u[from:at]...), replacement...)
 		from = at + len(part)
 	}

@@ -61,17 +61,7 @@ func evalLen(c call) (types.Value, error) {
 }
 
 func evalDataLength(c call) (types.Value, error) {
-	v := c.args[0]
-	switch k := v.Kind(); {
-	case k.IsUnicode() || k == types.KindXML:
-		return c.length(2 * types.UTF16Len(v.Text())), nil
-	case k.IsChar():
-		return c.length(types.VarCharLen(v.Text())), nil
-	case k.IsBinary():
-		return c.length(len(v.Raw())), nil
-	}
-	t := types.Type{Kind: v.Kind(), Precision: v.Precision(), Scale: v.Scale()}
-	return c.length(t.MaxBytes()), nil
+	return c.length(c.args[0].DataLength()), nil
 }
 
 // substringType keeps character data character data and binary data binary

@@ -17,6 +17,8 @@ func TestStringFunctions(t *testing.T) {
 		{"DATALENGTH(char10'abc')", "int 10"},
 		{"DATALENGTH(1)", "int 4"},
 		{"DATALENGTH(1.5)", "int 5"},
+		{"DATALENGTH(0.00000000000000000001)", "int 5"}, // by the number, whatever its precision
+		{"DATALENGTH(-12345678901.5)", "int 9"},
 		{"DATALENGTH(datetime2'2020-01-01')", "int 8"},
 		{"DATALENGTH(0x010203)", "int 3"},
 		{"DATALENGTH(NULL)", "int NULL"},
@@ -45,6 +47,11 @@ func TestStringFunctions(t *testing.T) {
 		{"REPLICATE('ab', -1)", "varchar(8000) NULL"},
 		{"LEN(REPLICATE('ab', 5000))", "int 8000"},
 		{"LEN(REPLICATE(varcharmax'ab', 5000))", "bigint 10000"},
+		// Nothing of that size is built, not even for a moment.
+		{"LEN(REPLICATE(varcharmax'ab', 200000000))", "701 There is insufficient system memory in resource pool 'default' to run this query."},
+		{"LEN(REPLICATE(varcharmax'ab', 1200000000))", "7119 Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes."},
+		{"LEN(REPLICATE(varcharmax'ab', 9223372036854775807))", "7119 Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes."},
+		{"REPLACE(REPLICATE(varcharmax'a', 20000), 'a', REPLICATE(varcharmax'b', 10000))", "701 There is insufficient system memory in resource pool 'default' to run this query."},
 		{"REVERSE('abc')", "varchar(3) cba"},
 		{"REVERSE(N'aé日')", "nvarchar(3) 日éa"},
 		{"REVERSE(1234)", "varchar(12) 4321"},
@@ -102,6 +109,10 @@ func TestSearchFunctions(t *testing.T) {
 		{"PATINDEX('abc', 'xabc')", "int 0"},
 		{"PATINDEX('x%', 'xabc')", "int 1"},
 		{"PATINDEX('%c', 'xabc')", "int 4"},
+		{"PATINDEX('%a_c%e%', 'abx abc abc e')", "int 5"},
+		{"PATINDEX('%a_c%e', 'abc abc e.')", "int 0"},
+		{"PATINDEX('%', '')", "int 1"},
+		{"PATINDEX('%a%b%', REPLICATE('a', 8000))", "int 0"},
 		// "REPLACE"
 		{"REPLACE('abcdefghicde', 'cde', 'xxx')", "varchar(8000) abxxxfghixxx"},
 		{"REPLACE('aBcAbC', 'b', '')", "varchar(8000) acAC"},

@@ -26,7 +26,10 @@ type binder struct {
 	parent   *binder // of a view's or function's text
 }
 
-var _ plan.Binder = (*binder)(nil)
+var (
+	_ plan.Binder       = (*binder)(nil)
+	_ plan.ViewTriggers = (*binder)(nil)
+)
 
 // close gives the schema locks back.
 func (b *binder) close() {
@@ -195,6 +198,9 @@ func (b *binder) PseudoTable(name string) (int, *catalog.Table, bool) {
 	}
 	return 0, nil, false
 }
+
+// ViewTriggers implements plan.ViewTriggers.
+func (b *binder) ViewTriggers(view *catalog.Module) []*catalog.Module { return b.x.triggersOf(view) }
 
 // Module implements plan.Binder.
 func (b *binder) Module(m *catalog.Module) plan.Binder {

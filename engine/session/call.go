@@ -277,6 +277,9 @@ func (x *Session) callProcedure(n syntax.Name, args []actual) (code int32, null 
 	}
 	m, ok := o.(*catalog.Module)
 	if !ok || m.ModuleKind != catalog.KindProcedure {
+		if name := catalog.Fold(n.Object.Name); lackedProcedures[name] {
+			return 0, false, sqlerr.Unsupported(name)
+		}
 		return 0, false, sqlerr.New(2812, displayName(n))
 	}
 	code, err = x.callModule(m, args)

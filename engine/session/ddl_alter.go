@@ -207,6 +207,10 @@ func (x *Session) fillColumns(t *catalog.Table, first int) error {
 	if err != nil {
 		return err
 	}
+	computed, err := x.computedColumns(t, first)
+	if err != nil {
+		return err
+	}
 	rt := &runtime{x: x, f: x.frame}
 	return x.txn.tx.Rewrite(x.ctx, t.Store, len(t.Columns), func(r types.Row) (types.Row, error) {
 		row := make(types.Row, len(t.Columns))
@@ -218,8 +222,37 @@ func (x *Session) fillColumns(t *catalog.Table, first int) error {
 			}
 			row[i] = v
 		}
+		for i, e := range computed { // they read the others
+			v, err := e.Eval(rt, row)
+			if err != nil {
+				return nil, err
+			}
+			if row[i], err = types.Store(v, t.Columns[i].Type); err != nil {
+				return nil, exec.StoreError(err, t, i)
+			}
+		}
 		return row, nil
 	})
+}
+
+// computedColumns compiles the computed columns of a table from position first
+// on, by their positions.
+func (x *Session) computedColumns(t *catalog.Table, first int) (map[int]*exec.RowExpr, error) {
+	out := map[int]*exec.RowExpr{}
+	for i := first; i < len(t.Columns); i++ {
+		c := t.Columns[i]
+		if !c.Computed {
+			continue
+		}
+		tree, err := syntax.ParseExpr(c.ComputedText, syntax.Options{QuotedIdentifier: true})
+		if err != nil {
+			return nil, err
+		}
+		if out[i], err = exec.CompileRowExpr(&binder{x: x}, t, tree); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // initialValue is the value that existing rows get in a new column.

@@ -130,6 +130,14 @@ func (x *Session) sqlError(err error) *sqlerr.Error {
 		return sqlerr.New(1222)
 	case errors.Is(err, storage.ErrSnapshotConflict):
 		return sqlerr.New(3960, "", x.db.Name)
+	case errors.Is(err, storage.ErrSnapshotSchema):
+		return sqlerr.New(3961, x.db.Name)
+	case errors.Is(err, storage.ErrDropped):
+		return sqlerr.New(8630, "the table was dropped while the statement ran")
+	case errors.Is(err, storage.ErrLogFailed):
+		return sqlerr.New(9001, x.db.Name)
+	case errors.Is(err, storage.ErrClosed):
+		return sqlerr.New(6005)
 	case errors.Is(err, storage.ErrLogFull):
 		return sqlerr.New(9002, x.db.Name, "LOG_BACKUP")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -95,6 +95,9 @@ func (l *lazyExpr) eval(x *Session, f *frame) (types.Value, error) {
 	if !c.resolves {
 		return c.expr.Eval(&f.rt)
 	}
+	if err := x.permittedUses(f, c.expr.Uses()); err != nil {
+		return types.Null, err
+	}
 	var v types.Value
 	err = x.inStatement(f, access{tables: c.expr.Tables(), modules: c.expr.Modules()}, func() error {
 		var err error

@@ -516,10 +516,15 @@ func (x *Session) ownerOf(o catalog.Object) int32 {
 
 // permitted checks the permissions of a query or data modification, error 229.
 func (x *Session) permitted(f *frame, stmt *exec.Statement) error {
+	return x.permittedUses(f, stmt.Uses())
+}
+
+// permittedUses checks the permissions of an expression or statement, error 229.
+func (x *Session) permittedUses(f *frame, uses []exec.Use) error {
 	if x.ident.user.ID == catalog.DBOID {
 		return nil
 	}
-	for _, p := range stmt.Uses() {
+	for _, p := range uses {
 		if err := x.allowed(f, p.Permission, p.Object); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -165,6 +166,9 @@ func (s *Server) Sessions() []Info {
 	return out
 }
 
+// errKilled is the cause with which a request ends that another session killed.
+var errKilled = errors.New("killed")
+
 // kill ends another session; error 6104 and 6106.
 func (s *Server) kill(id, by int32) error {
 	if id == by {
@@ -176,7 +180,7 @@ func (s *Server) kill(id, by int32) error {
 	if !ok || x.killFunc == nil {
 		return sqlerr.New(6106, id)
 	}
-	x.killFunc(fmt.Errorf("killed by session %d", by))
+	x.killFunc(fmt.Errorf("%w by session %d", errKilled, by))
 	return nil
 }
 

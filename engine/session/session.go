@@ -203,7 +203,12 @@ func (x *Session) endRequest(err error) {
 		x.lastFatal = end.err
 		return // reported where it happened
 	}
-	if x.interrupted() != nil {
+	if cause := x.interrupted(); cause != nil {
+		if errors.Is(cause, errKilled) {
+			x.txn.rollback(x)
+			x.send(sqlerr.New(596))
+			return
+		}
 		if x.cutAborts || !x.cut && x.opts.xactAbort {
 			x.txn.rollback(x)
 		}

@@ -98,6 +98,9 @@ func (s *shaper) column(d *syntax.ColumnDef, id int) error {
 	if s.t.Column(d.Name.Name) >= 0 {
 		return sqlerr.New(2705, d.Name.Name, s.t.Name)
 	}
+	if d.Sparse {
+		return sqlerr.Unsupported("SPARSE column")
+	}
 	c := &catalog.Column{ID: int32(id), Name: d.Name.Name, Nullable: true, RowGUID: d.RowGUIDCol}
 	s.t.Columns = append(s.t.Columns, c)
 	if d.Computed != nil {

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"strings"
+
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/syntax"
@@ -93,6 +95,34 @@ func systemProcedure(n syntax.Name) (*sysProc, bool) {
 	}
 	p, ok := systemProcedures[catalog.Fold(n.Object.Name)]
 	return p, ok
+}
+
+// lackedProcedures are system procedures of SQL Server that this engine lacks:
+// calling one is error 40510, where an unknown name is 2812.
+var lackedProcedures = nameSet(`
+	sp_addextendedproperty sp_addmessage sp_addrole sp_addrolemember sp_addsrvrolemember sp_adduser sp_attach_db
+	sp_bindsession sp_changedbowner sp_changeobjectowner sp_column_privileges sp_columns sp_configure sp_control_plan_guide
+	sp_create_plan_guide sp_createstats sp_cursor sp_cursorclose sp_cursorexecute sp_cursorfetch sp_cursoropen sp_cursoroption
+	sp_cursorprepare sp_cursorprepexec sp_cursorunprepare sp_databases sp_datatype_info sp_dboption sp_defaultdb
+	sp_depends sp_describe_cursor sp_describe_first_result_set sp_describe_undeclared_parameters sp_detach_db
+	sp_dropextendedproperty sp_droprole sp_droprolemember sp_dropuser sp_estimate_data_compression_savings
+	sp_execute_external_script sp_fkeys sp_grantdbaccess sp_help sp_helpconstraint sp_helpdb sp_helpfile sp_helpindex
+	sp_helplogins sp_helprole sp_helprolemember sp_helprotect sp_helpserver sp_helpsort sp_helpsrvrole sp_helpstats sp_helptext
+	sp_helptrigger sp_helpuser sp_indexoption sp_invoke_external_rest_endpoint sp_lock sp_monitor sp_msforeachdb
+	sp_msforeachtable sp_oacreate sp_password sp_pkeys sp_prepexecrpc sp_procoption sp_recompile sp_refreshview
+	sp_rename sp_renamedb sp_send_dbmail sp_sequence_get_range sp_server_info sp_settriggerorder sp_setapprole
+	sp_spaceused sp_special_columns sp_sproc_columns sp_statistics sp_stored_procedures sp_table_privileges sp_tableoption
+	sp_tables sp_trace_create sp_unbindrule sp_unsetapprole sp_updateextendedproperty sp_updatestats sp_validname
+	sp_who sp_who2 sp_xml_preparedocument sp_xml_removedocument xp_cmdshell xp_fileexist xp_instance_regread xp_msver
+	xp_readerrorlog xp_regread`)
+
+// nameSet makes a set of the words of a text.
+func nameSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
 }
 
 // callSystem binds the arguments of a system procedure and runs it.

@@ -10,11 +10,13 @@ type message struct {
 // messages are the messages the engine can raise, by number. Texts and
 // severities are those of SQL Server's documented error list ("Database engine
 // events and errors" in Microsoft's documentation), with fmt verbs in place of
-// its own. Keep the rows sorted.
+// its own. Where servers are seen to raise another severity than that list says,
+// such as 14 for message 262, it is the one they raise. Rows that nothing raises
+// are there for FORMATMESSAGE, which reads those from 13000. Keep the rows sorted.
 var messages = map[int32]message{
 	102:   {class: 15, text: "Incorrect syntax near '%s'."},
 	103:   {class: 15, state: 4, text: "The %s that starts with '%s' is too long. Maximum length is %d."},
-	104:   {class: 15, text: "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator."},
+	104:   {class: 16, text: "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator."},
 	105:   {class: 15, text: "Unclosed quotation mark after the character string '%s'."},
 	107:   {class: 15, text: "The column prefix '%s' does not match with a table name or alias name used in the query."},
 	108:   {class: 15, text: "The ORDER BY position number %s is out of range of the number of items in the select list."},
@@ -142,8 +144,8 @@ var messages = map[int32]message{
 	901:   {class: 16, text: "Could not find database ID %d. Database may not be activated yet or may be in transition."},
 	911:   {class: 16, text: "Database '%s' does not exist. Make sure that the name is entered correctly."},
 	916:   {class: 14, text: "The server principal \"%s\" is not able to access the database \"%s\" under the current security context."},
-	1001:  {class: 16, text: "Line %d: Length or precision specification %d is invalid."},
-	1002:  {class: 16, text: "Line %d: Specified scale %d is invalid."},
+	1001:  {class: 15, text: "Line %d: Length or precision specification %d is invalid."},
+	1002:  {class: 15, text: "Line %d: Specified scale %d is invalid."},
 	1007:  {class: 15, text: "The number '%s' is out of the range for numeric representation (maximum precision 38)."},
 	1011:  {class: 16, text: "The correlation name '%s' is specified multiple times in a FROM clause."},
 	1013:  {class: 16, text: "The objects \"%s\" and \"%s\" in the FROM clause have the same exposed names. Use correlation names to distinguish them."},
@@ -200,7 +202,6 @@ var messages = map[int32]message{
 	2740:  {class: 16, text: "SET LANGUAGE failed because '%s' is not an official language name or a language alias on this SQL Server."},
 	2741:  {class: 16, text: "SET DATEFORMAT date order '%s' is invalid."},
 	2742:  {class: 16, text: "SET DATEFIRST %d is out of range."},
-	2743:  {class: 16, text: "%s statement requires %s option to be set."},
 	2744:  {class: 16, state: 2, text: "Multiple identity columns specified for table '%s'. Only one identity column per table is allowed."},
 	2745:  {class: 16, state: 2, text: "Process ID %d has raised user error %d, severity %d. SQL Server is terminating this process."},
 	2747:  {class: 16, text: "Too many substitution parameters for RAISERROR. Cannot exceed %d substitution parameters."},
@@ -225,7 +226,6 @@ var messages = map[int32]message{
 	3702:  {class: 16, text: "Cannot %s database \"%s\" because it is currently in use."},
 	3705:  {class: 16, text: "Cannot use DROP %s with '%s' because '%s' is a %s. Use DROP %s."},
 	3708:  {class: 16, text: "Cannot %s the %s '%s' because it is a system %[2]s."},
-	3718:  {class: 11, state: 2, text: "Could not drop constraint. See previous errors."},
 	3723:  {class: 16, state: 4, text: "An explicit DROP INDEX is not allowed on index '%s'. It is being used for %s constraint enforcement."},
 	3726:  {class: 16, text: "Could not drop object '%s' because it is referenced by a FOREIGN KEY constraint."},
 	3727:  {class: 16, text: "Could not drop constraint. See previous errors."},
@@ -247,7 +247,6 @@ var messages = map[int32]message{
 	3964:  {class: 16, text: "Transaction failed because this DDL statement is not allowed inside a snapshot isolation transaction. Since metadata is not versioned, a metadata change can lead to inconsistency if mixed within snapshot isolation."},
 	3971:  {class: 16, text: "The server failed to resume the transaction. Desc:%x."},
 	3989:  {class: 16, text: "New request is not allowed to start because it should come with valid transaction descriptor."},
-	3994:  {class: 16, text: "User defined routine, trigger or aggregate tried to rollback a transaction that is not started in that CLR level. An exception will be thrown to prevent execution of rest of the user defined routine, trigger or aggregate."},
 	3998:  {class: 16, text: "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back."},
 	4002:  {class: 16, text: "The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly."},
 	4060:  {class: 11, text: "Cannot open database \"%s\" requested by the login. The login failed."},
@@ -280,6 +279,7 @@ var messages = map[int32]message{
 	5335:  {class: 16, text: "The data type %s cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators because it is not comparable."},
 	5701:  {class: 10, state: 2, text: "Changed database context to '%s'."},
 	5703:  {class: 10, text: "Changed language setting to %s."},
+	6005:  {class: 16, text: "SHUTDOWN is in progress."},
 	6102:  {class: 14, text: "User does not have permission to use the KILL statement."},
 	6104:  {class: 16, text: "Cannot use KILL to kill your own process."},
 	6106:  {class: 16, text: "Process ID %d is not an active process ID."},
@@ -341,6 +341,7 @@ var messages = map[int32]message{
 	8672:  {class: 16, text: "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows."},
 	8730:  {class: 16, text: "Offset parameter for Lag and Lead functions cannot be a negative value."},
 	8748:  {class: 16, text: "The enable_ordinal argument for STRING_SPLIT only supports constant values (not variables or columns)."},
+	9001:  {class: 21, text: "The log for database '%s' is not available. Check the operating system error log for related error messages. Resolve any errors and restart the database."},
 	9002:  {class: 17, state: 2, text: "The transaction log for database '%s' is full due to '%s'."},
 	9003:  {class: 20, text: "The log scan number passed to log scan in database '%s' is not valid: %s"},
 	9806:  {class: 16, text: "The datepart %s is not supported by date function %s."},
@@ -353,9 +354,7 @@ var messages = map[int32]message{
 	9819:  {class: 16, text: "Error converting string value '%s' into data type %s using culture '%s'."},
 	9828:  {class: 16, text: "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters."},
 	9829:  {class: 16, text: "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation."},
-	10304: {class: 16, text: "Failed to create AppDomain \"%s\"."},
 	10700: {class: 16, text: "The table-valued parameter \"%s\" is READONLY and cannot be modified."},
-	10702: {class: 15, text: "The WAITFOR and GET CONVERSATION GROUP statements cannot be used together with OUTPUT."},
 	10703: {class: 15, text: "Too many grouping sets. The maximum number is %d."},
 	10704: {class: 15, text: "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement."},
 	10705: {class: 15, text: "Subqueries are not allowed in the OUTPUT clause."},
@@ -450,7 +449,7 @@ var messages = map[int32]message{
 	18054: {class: 16, text: "Error %d, severity %d, state %d was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage."},
 	18452: {class: 14, text: "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication."},
 	18456: {class: 14, text: "Login failed for user '%s'."},
-	33009: {class: 16, text: "The database owner SID recorded in the master database differs from the database owner SID recorded in database '%s'."},
+	33009: {class: 16, text: "The database owner SID recorded in the master database differs from the database owner SID recorded in database '%s'. You should correct this situation by resetting the owner of database '%s' using the ALTER AUTHORIZATION statement."},
 	35100: {class: 16, state: 10, text: "Error number %d in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647."},
 	40510: {class: 16, text: "'%s' is not supported by the embedded engine."},
 }

@@ -23,7 +23,8 @@ type raiser struct {
 }
 
 // raiserOf tells whether a function takes the number of a message: an int32
-// parameter of the name "number" or "missing".
+// parameter of the name "number" or "missing". One that takes a text with it
+// brings its own.
 func raiserOf(f *ast.FuncDecl) (raiser, bool) {
 	r, found, at := raiser{}, false, 0
 	for _, field := range f.Type.Params.List {
@@ -34,6 +35,9 @@ func raiserOf(f *ast.FuncDecl) (raiser, bool) {
 			}
 			if _, ok := field.Type.(*ast.Ellipsis); ok {
 				r.args, r.variadic = at, true
+			}
+			if name.Name == "text" {
+				return raiser{}, false
 			}
 			at++
 		}

@@ -1,6 +1,7 @@
 package syntax_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -63,7 +64,7 @@ func mustParse(t testing.TB, text string) *syntax.Batch {
 // asError returns err as the engine's own error.
 func asError(t testing.TB, err error) *sqlerr.Error {
 	t.Helper()
-	e, ok := err.(*sqlerr.Error)
+	e, ok := errors.AsType[*sqlerr.Error](err)
 	if !ok {
 		t.Fatalf("error is %T (%v), want *sqlerr.Error", err, err)
 	}

@@ -44,9 +44,6 @@ const (
 // accent-sensitive.
 var DefaultCollation = &Collation{Name: "SQL_Latin1_General_CP1_CI_AS", AccentSensitive: true, sortID: 52}
 
-// CatalogCollation is the collation of the names in the catalog: the default.
-var CatalogCollation = DefaultCollation
-
 // BinaryCollation is Latin1_General_BIN2, which compares code units.
 var BinaryCollation = &Collation{Name: "Latin1_General_BIN2", CaseSensitive: true, AccentSensitive: true, Binary: true}
 
@@ -100,9 +97,6 @@ func (c *Collation) LCID() int { return latin1LCID }
 
 // CodePage returns the code page of non-Unicode data.
 func (c *Collation) CodePage() int { return latin1CodePage }
-
-// SortID returns the sort order of a SQL_ collation, zero for others.
-func (c *Collation) SortID() uint8 { return c.sortID }
 
 // Version returns what COLLATIONPROPERTY(name, 'Version') shows.
 func (c *Collation) Version() int { return int(c.version) }

@@ -54,7 +54,7 @@ func Convert(v Value, to Type, style int) (Value, error) {
 
 // ConvertWith is Convert under the given SET options.
 func ConvertWith(opts ConvertOptions, v Value, to Type, style int) (Value, error) {
-	if v.kind == to.Kind && v.kind < KindDecimal {
+	if unchanged(v, to) {
 		return v, nil
 	}
 	c := conversion{opts: opts, to: to, style: style}
@@ -68,7 +68,7 @@ func Assign(v Value, to Type) (Value, error) { return AssignWith(ConvertOptions{
 
 // AssignWith is Assign under the given SET options.
 func AssignWith(opts ConvertOptions, v Value, to Type) (Value, error) {
-	if v.kind == to.Kind && v.kind < KindDecimal {
+	if unchanged(v, to) {
 		return v, nil
 	}
 	c := conversion{opts: opts, to: to, purpose: forAssign}
@@ -82,12 +82,16 @@ func Store(v Value, to Type) (Value, error) { return StoreWith(ConvertOptions{},
 
 // StoreWith is Store under the given SET options.
 func StoreWith(opts ConvertOptions, v Value, to Type) (Value, error) {
-	if v.kind == to.Kind && v.kind < KindDecimal {
+	if unchanged(v, to) {
 		return v, nil
 	}
 	c := conversion{opts: opts, to: to, purpose: forStore}
 	return c.run(v)
 }
+
+// unchanged tells that a value is one of type to as it is: the kinds before
+// decimal have no length, precision or scale.
+func unchanged(v Value, to Type) bool { return v.kind == to.Kind && v.kind < KindDecimal }
 
 func (c *conversion) run(v Value) (Value, error) {
 	if v.kind == KindNull {

@@ -135,17 +135,6 @@ func (v Value) Local() (days int, ticks int64) {
 // YMD returns year, month and day as v shows them.
 func (v Value) YMD() (year, month, day int) { return ymdFromDays(v.moment().days) }
 
-// Clock returns the time of day as v shows it, a datetime in whole
-// milliseconds; nanosecond is within the second.
-func (v Value) Clock() (hour, minute, second, nanosecond int) {
-	t := v.moment().ticks
-	if v.kind == KindDateTime {
-		t = roundTicks(t, 3)
-	}
-	s := t / ticksPerSecond
-	return int(s / 3600), int(s / 60 % 60), int(s % 60), int(t % ticksPerSecond * 100)
-}
-
 // ToGoTime returns v as a time.Time: in a zone of its offset for a
 // datetimeoffset, in UTC for others.
 func (v Value) ToGoTime() time.Time {

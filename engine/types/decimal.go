@@ -17,11 +17,6 @@ func NewDecimal(hi, lo uint64, neg bool, prec, scale uint8) Value {
 	return Value{kind: KindDecimal, n: int64(lo), m: int64(hi), neg: neg && hi|lo != 0, prec: prec, scale: scale}
 }
 
-// DecimalFromInt returns a decimal(19,0).
-func DecimalFromInt(n int64) Value {
-	return NewDecimal(0, magnitude(n), n < 0, 19, 0)
-}
-
 // DecimalParts returns magnitude and sign of a decimal, for the wire.
 func (v Value) DecimalParts() (hi, lo uint64, neg bool) {
 	return uint64(v.m), uint64(v.n), v.neg

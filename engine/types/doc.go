@@ -15,9 +15,9 @@
 // # Making and reading values
 //
 //	NewInt, NewNVarChar …           value.go
-//	NewDecimal, ParseDecimal, DecimalFromInt, DecimalText, DecimalParts
+//	NewDecimal, ParseDecimal, DecimalText, DecimalParts
 //	NewDate, DateFromYMD, NewTime, NewDateTime, NewSmallDateTime, NewDateTime2, NewDateTimeOffset
-//	Days, Ticks, Offset             what is stored; Local, YMD, Clock: what is shown
+//	Days, Ticks, Offset             what is stored; Local, YMD: what is shown
 //	ToGoTime, FromGoTime            from and to time.Time
 //	NewUniqueIdentifier, UniqueIdentifierFromUUID, ParseUniqueIdentifier, UUID
 //	ParseIntLiteral, ParseDecimalLiteral, ParseFloatLiteral, ParseMoneyLiteral, ParseBinaryLiteral

@@ -26,7 +26,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: LOOPBROKER_DSN=… rollback URL")
 		os.Exit(2)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // a command makes its context
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	db, err := sql.Open("sqlserver", os.Getenv("LOOPBROKER_DSN"))
 	if err == nil {

@@ -207,9 +207,11 @@ BEGIN
                             OR LOWER(h.[key]) LIKE N'%secret%'
                             OR LOWER(h.[key]) LIKE N'%password%')
                         THEN 54024
+                    ELSE 99999 -- no fault; NULL would make MIN warn (8153)
                 END)
             FROM OPENJSON(@headers) AS h;
 
+            SET @fault = NULLIF(@fault, 99999);
             IF @fault IS NULL AND EXISTS (
                     SELECT LOWER(h.[key])
                     FROM OPENJSON(@headers) AS h
