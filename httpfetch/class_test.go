@@ -191,6 +191,29 @@ var classCases = []classCase{
 		open: func(t *testing.T) string { return get("http://" + answer(t, "SSH-2.0-stub\r\n", true)) },
 	},
 	{
+		name: "a status that is none", class: loopbroker.ErrorClassProtocol, retryable: true,
+		open: func(t *testing.T) string {
+			return get("http://" + answer(t, "HTTP/1.1 000 None\r\nContent-Length: 0\r\n\r\n", true))
+		},
+	},
+	{
+		name: "another protocol that nobody asked for", class: loopbroker.ErrorClassProtocol, retryable: true,
+		open: func(t *testing.T) string {
+			return get("http://" + answer(t, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", false))
+		},
+	},
+	{
+		name: "TLS handshake is refused", class: loopbroker.ErrorClassTLS, retryable: true,
+		open: func(t *testing.T) string {
+			// A fatal alert, protocol_version, instead of a hello.
+			return get("https://" + listen(t, func(c net.Conn) {
+				if _, err := c.Read(make([]byte, 4096)); err == nil {
+					_, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, 70})
+				}
+			}))
+		},
+	},
+	{
 		name: "body is not gzip", class: loopbroker.ErrorClassProtocol, retryable: true,
 		open: func(t *testing.T) string {
 			return get("http://" + answer(t, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 20\r\n\r\nthis is not gzipped!", true))

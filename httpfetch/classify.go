@@ -39,6 +39,7 @@ var rules = []rule{
 	{loopbroker.ErrorClassTLS, "the host did not complete the TLS handshake", isHandshake},
 	{loopbroker.ErrorClassTimeoutConnect, "the time to connect ended", isDialTimeout},
 	{loopbroker.ErrorClassConnect, "the host did not take the connection", isDial},
+	{loopbroker.ErrorClassProtocol, "the answer is not HTTP", is(errNotFinal)},
 	{loopbroker.ErrorClassProtocol, "the answer's body is not encoded as it says", isEncoding},
 	{loopbroker.ErrorClassConnectionLost, "the connection broke", isLost},
 }
@@ -140,9 +141,17 @@ func isCertificate(err error) bool {
 }
 
 // isHandshake matches the other failures of TLS, among them a server that answers
-// with plain HTTP.
+// with plain HTTP and one that refuses with an alert, which may come only after the
+// handshake (RFC 8446, section 4.4.2.4).
 func isHandshake(err error) bool {
-	return isA[tls.RecordHeaderError](err) || isA[tls.AlertError](err) || errors.Is(err, http.ErrSchemeMismatch)
+	return isA[tls.RecordHeaderError](err) || isA[tls.AlertError](err) || isAlert(err) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// isAlert matches an alert of either side. Over TCP it has a type that the library
+// does not export, in an error with one of these operations.
+func isAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
 }
 
 // isHandshakeTimeout matches the transport's own clock, which is the second line

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -98,6 +99,11 @@ func (h *Handler) send(ctx context.Context, a *attempt, f *fetch) (answer, error
 		if err != nil {
 			return answer{}, err
 		}
+		if response.StatusCode < http.StatusOK {
+			// No final status: 101 although nobody asked for it, or no status at all.
+			_ = response.Body.Close()
+			return answer{}, errNotFinal
+		}
 		got := answer{status: response.StatusCode, header: response.Header}
 		location := got.header.Get("Location")
 		if h.opts.MaxRedirects == 0 || !redirects(got.status) || location == "" {
@@ -129,6 +135,9 @@ func (h *Handler) send(ctx context.Context, a *attempt, f *fetch) (answer, error
 		target = next
 	}
 }
+
+// errNotFinal means that the answer does not have a status that ends an exchange.
+var errNotFinal = errors.New("the answer's status is not a final one")
 
 // roundTrip sends one message. It uses the transport itself: http.Client would
 // read a Location even of a redirect that is not followed, and fail on a bad one.

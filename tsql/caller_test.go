@@ -154,9 +154,7 @@ SELECT @number;`)
 			t.Errorf("%s: got %d, want 54001", call, got)
 		}
 	}
-	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
-		t.Errorf("%d requests were stored", got)
-	}
+	db.wantRequests(0)
 }
 
 func TestImpersonation(t *testing.T) {
@@ -183,9 +181,7 @@ GRANT EXECUTE ON [dbo].[sp_api_request] TO [%[1]s];`, login, loopbackPassword))
 		}
 		_ = conn.Close()
 	}
-	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
-		t.Errorf("%d requests were stored", got)
-	}
+	db.wantRequests(0)
 	// Outside a transaction no loopback is needed, and impersonation does no harm.
 	conn := db.session()
 	must(t, conn, "EXECUTE AS USER = N'"+login+"'")
@@ -249,9 +245,7 @@ INSERT INTO #answer (code, error, id, trancount, state) VALUES (@rc, @error, @id
 			if a.Code != 5 || !a.Error.Valid || a.ID.Valid || a.Trancount != 1 || a.XactState != 1 {
 				t.Errorf("got %+v, want 5 with a reason and a usable transaction", a)
 			}
-			if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
-				t.Errorf("%d requests were stored", got)
-			}
+			db.wantRequests(0)
 		})
 	}
 }
@@ -344,9 +338,7 @@ func TestPromotion(t *testing.T) {
 		t.Errorf("got %v, want 7391", err)
 	}
 	must(t, conn, "IF @@TRANCOUNT > 0 ROLLBACK")
-	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
-		t.Errorf("%d requests were stored", got)
-	}
+	db.wantRequests(0)
 }
 
 // TestUnknownOutcome has a second connection that stores the request and then does
@@ -379,9 +371,7 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Errorf("again: got %+v, want the request that was stored", b)
 	}
 	must(t, conn, "COMMIT")
-	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 1 {
-		t.Errorf("%d requests, want 1", got)
-	}
+	db.wantRequests(1)
 }
 
 // TestCallersOwnLocks has callers whose own transaction holds what the second
@@ -407,9 +397,7 @@ func TestCallersOwnLocks(t *testing.T) {
 				t.Errorf("it took %s", elapsed)
 			}
 			must(t, conn, "ROLLBACK")
-			if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
-				t.Errorf("%d requests were stored", got)
-			}
+			db.wantRequests(0)
 		})
 	}
 }

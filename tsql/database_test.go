@@ -137,6 +137,14 @@ func (db *database) count(query string, args ...any) int {
 	return n
 }
 
+// wantRequests checks how many requests are stored.
+func (db *database) wantRequests(want int) {
+	db.t.Helper()
+	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != want {
+		db.t.Errorf("%d requests are stored, want %d", got, want)
+	}
+}
+
 // session returns one connection of its own.
 func (db *database) session() *sql.Conn {
 	db.t.Helper()

@@ -402,9 +402,7 @@ SELECT @rc, @id;`)
 	if a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 0")); a.Code != 1 {
 		t.Errorf("both sides read the new secret: got %+v, want 1", a)
 	}
-	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 1 {
-		t.Errorf("%d requests, want 1", got)
-	}
+	db.wantRequests(1)
 }
 
 // TestTagOfAnotherSecret has a caller whose snapshot shows an older secret than the
@@ -420,9 +418,7 @@ func TestTagOfAnotherSecret(t *testing.T) {
 		t.Errorf("got %v, want 54062", err)
 	}
 	must(t, conn, "ROLLBACK")
-	if got := db.count("SELECT COUNT(*) FROM [dbo].[api_broker_call]"); got != 0 {
-		t.Errorf("%d requests were stored", got)
-	}
+	db.wantRequests(0)
 }
 
 func TestIncompleteDeployment(t *testing.T) {

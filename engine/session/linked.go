@@ -291,11 +291,10 @@ func (r *relay) Done(d wire.Done) error {
 		return nil
 	}
 	d.InProc = true
-	if d.Error {
-		return nil // the end of the call tells
-	}
-	if err := r.pass(); err != nil {
-		return err
+	if !d.Error {
+		if err := r.pass(); err != nil {
+			return err
+		}
 	}
 	return r.x.out.Done(d)
 }

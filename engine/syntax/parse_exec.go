@@ -118,9 +118,7 @@ func (p *parser) execArg() ExecArg {
 func (p *parser) constant() Expr {
 	switch p.tok.kind {
 	case tVariable:
-		v := &Variable{Pos: p.pos()}
-		v.Name = p.variable()
-		return v
+		return p.variableExpr()
 	case tGlobal:
 		return p.global()
 	case tMinus, tPlus:

@@ -12,9 +12,7 @@ func (p *parser) primary(conditions bool) Expr {
 	case tInt, tDecimal, tFloat, tMoney, tBinary, tString, tNString:
 		return p.literal()
 	case tVariable:
-		v := &Variable{Pos: p.pos()}
-		v.Name = p.variable()
-		return v
+		return p.variableExpr()
 	case tGlobal:
 		return p.global()
 	case tLParen:
