@@ -60,6 +60,13 @@ func (p *parser) variable() string {
 	return s
 }
 
+// variableExpr takes @x as an operand.
+func (p *parser) variableExpr() *Variable {
+	v := &Variable{Pos: p.pos()}
+	v.Name = p.variable()
+	return v
+}
+
 // isVariable reports whether the current token is @x.
 func (p *parser) isVariable() bool {
 	return p.tok.kind == tVariable || p.tok.kind == tGlobal && !isGlobal(p.raw(p.tok))
