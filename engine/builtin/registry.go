@@ -51,9 +51,9 @@ type Func struct {
 	// Eval computes the result. Arguments arrive as they were evaluated, not
 	// converted; Eval converts them.
 	Eval func(env Env, args []types.Value, argTypes []types.Type, result types.Type) (types.Value, error)
-	// Volatile functions give another result for each row (NEWID) and are
-	// never folded; others that depend on the session are folded never either,
-	// but may be evaluated once a statement.
+	// Volatile functions give another result for each row: NEWID. What is neither
+	// Volatile nor Deterministic depends on the session and may be evaluated once
+	// a statement.
 	Volatile bool
 	// Deterministic functions may be folded when their arguments are constants.
 	Deterministic bool
@@ -137,14 +137,15 @@ func index(families ...[]*Func) map[string]*Func {
 	return m
 }
 
-// Aggregate is one aggregate function. Step is called for each row with
-// non-NULL-filtered arguments as documented for the aggregate. DISTINCT, and
-// GROUPING and GROUPING_ID, which look at the grouping and not at values, are
-// the executor's.
+// Aggregate is one aggregate function. DISTINCT, and GROUPING and GROUPING_ID,
+// which look at the grouping and not at values, are the executor's.
 type Aggregate struct {
-	Name     string
+	// Name is in upper case.
+	Name string
+	// Min and Max are the numbers of arguments; Max is -1 for no limit.
 	Min, Max int
-	Type     func(args []types.Type) (types.Type, error)
+	// Type gives the type of the result.
+	Type func(args []types.Type) (types.Type, error)
 	// Ordered aggregates take WITHIN GROUP (ORDER BY …): the executor sorts the
 	// rows of a group before it steps.
 	Ordered bool

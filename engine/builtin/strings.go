@@ -212,7 +212,7 @@ func evalReplicate(c call) (types.Value, error) {
 	if c.result.Kind.IsUnicode() {
 		unit = 2 * int64(types.UTF16Len(s))
 	}
-	if err := types.CheckBuilt(unit * min(n, types.MaxLOBBytes)); err != nil {
+	if err := types.CheckBuilt(unit * min(n, types.MaxLOBBytes+1)); err != nil {
 		return types.Null, err
 	}
 	return types.NewString(c.result.Kind, strings.Repeat(s, int(n))), nil

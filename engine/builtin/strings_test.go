@@ -49,6 +49,7 @@ func TestStringFunctions(t *testing.T) {
 		{"LEN(REPLICATE(varcharmax'ab', 5000))", "bigint 10000"},
 		// Nothing of that size is built, not even for a moment.
 		{"LEN(REPLICATE(varcharmax'ab', 200000000))", "701 There is insufficient system memory in resource pool 'default' to run this query."},
+		{"LEN(REPLICATE(varcharmax'x', 3000000000))", "7119 Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes."},
 		{"LEN(REPLICATE(varcharmax'ab', 1200000000))", "7119 Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes."},
 		{"LEN(REPLICATE(varcharmax'ab', 9223372036854775807))", "7119 Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes."},
 		{"REPLACE(REPLICATE(varcharmax'a', 20000), 'a', REPLICATE(varcharmax'b', 10000))", "701 There is insufficient system memory in resource pool 'default' to run this query."},

@@ -99,7 +99,7 @@ func (d *Database) typeIDs(t types.Type, userType string) (system, user int32) {
 func typeNumbers(t types.Type) (length, precision, scale int) {
 	for _, s := range systemTypes {
 		if s.kind == t.Kind {
-			length, precision, scale = s.length, s.prec, s.scale
+			length = s.length
 		}
 	}
 	if n := t.MaxBytes(); n != 0 || t.Length == types.Max {

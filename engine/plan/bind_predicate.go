@@ -40,7 +40,11 @@ func (b *binder) predicate(e syntax.Expr) (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &ScalarQuery{Query: q, T: q.Items[0].Type()}, nil
+		t := q.Items[0].Type()
+		if q.For != nil { // one text of all rows
+			t = types.NVarChar(types.Max)
+		}
+		return &ScalarQuery{Query: q, T: t}, nil
 	}
 	return nil, unsupported(e, "this expression")
 }

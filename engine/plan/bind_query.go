@@ -73,7 +73,7 @@ func (b *binder) oneColumn(n syntax.Node, e syntax.QueryExpr) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(q.Items) != 1 {
+	if len(q.Items) != 1 && q.For == nil {
 		return nil, fail(n, 116)
 	}
 	return q, nil

@@ -383,8 +383,8 @@ const noLine = -1
 // inCall names the procedure that an error of its call, not of its body,
 // belongs to.
 func inCall(err error, m *catalog.Module) error {
-	e, ok := err.(*sqlerr.Error)
-	if !ok {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
 		return err
 	}
 	c := *e
@@ -395,8 +395,8 @@ func inCall(err error, m *catalog.Module) error {
 // isCountMismatch reports whether an error is 266, which comes when the
 // procedure has returned as it should.
 func isCountMismatch(err error) bool {
-	e, ok := err.(*sqlerr.Error)
-	return ok && e.Number == 266
+	var e *sqlerr.Error
+	return errors.As(err, &e) && e.Number == 266
 }
 
 // bindArguments gives a frame's parameters their values, error 201, 8144, 8145

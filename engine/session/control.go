@@ -135,11 +135,11 @@ func (c *compiler) whileStatement(s *syntax.While) error {
 // leaveBlocks jumps to a place and out of the TRY and CATCH blocks that do not
 // enclose it.
 func leaveBlocks(within nesting, target int) func(*Session, *frame) error {
-	return func(_ *Session, f *frame) error {
+	return func(x *Session, f *frame) error {
 		f.tries = f.tries[:min(len(f.tries), within.tries)]
 		f.caught = f.caught[:min(len(f.caught), within.catches)]
 		f.pc = target
-		return nil
+		return x.checkInterrupt() // the jump may close a loop
 	}
 }
 
@@ -324,6 +324,8 @@ func (c *compiler) simpleStatement(s syntax.Statement) bool {
 		c.emit(s, func(*Session, *frame) error { return nil }) // values take effect when they are set
 	case *syntax.Kill:
 		c.killStatement(s)
+	case *syntax.InsertBulk:
+		c.emit(s, func(x *Session, _ *frame) error { return x.announceBulk(s) })
 	default:
 		return false
 	}

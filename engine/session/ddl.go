@@ -17,6 +17,9 @@ func (c *compiler) ddlStatement(s syntax.Statement) bool {
 		if x.functions > 0 {
 			return sqlerr.New(443, "DDL")
 		}
+		if x.opts.fmtOnly {
+			return sqlerr.Unsupported("data definition under SET FMTONLY ON")
+		}
 		if x.opts.isolation == storage.Snapshot && x.txn.count > 0 {
 			return sqlerr.New(3964)
 		}

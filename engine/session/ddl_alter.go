@@ -340,8 +340,8 @@ func (x *Session) alterDrop(ch *catalog.Change, db *catalog.Database, t *catalog
 // after sends the first of two errors that SQL Server gives for one fault, and
 // returns the second, which is the one that a CATCH sees.
 func (x *Session) after(first error, second *sqlerr.Error) error {
-	e, ok := first.(*sqlerr.Error)
-	if !ok {
+	var e *sqlerr.Error
+	if !errors.As(first, &e) {
 		return first
 	}
 	if f := x.frame; f != nil && !f.inTry() {
@@ -356,8 +356,8 @@ func (x *Session) after(first error, second *sqlerr.Error) error {
 
 // noConstraint adds error 1750 to one about a constraint or its index.
 func (x *Session) noConstraint(err error) error {
-	e, ok := err.(*sqlerr.Error)
-	if !ok {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) {
 		return err
 	}
 	switch e.Number {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -78,8 +79,8 @@ func (x *Session) existingModule(db *catalog.Database, sc *catalog.Schema, n syn
 // ofModule names the module in error 2714 and gives it the state that it has
 // for modules.
 func ofModule(err error, name string) error {
-	e, ok := err.(*sqlerr.Error)
-	if !ok || e.Number != 2714 {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Number != 2714 {
 		return err
 	}
 	c := *e
@@ -251,7 +252,7 @@ func (x *Session) createView(ch *catalog.Change, s *syntax.CreateView) error {
 	return x.module(ch, s.Form, s.Name, catalog.KindView, s.Options, s.Text, func(m *catalog.Module) error {
 		var err error
 		m.Columns, err = x.viewColumns(m)
-		if e, ok := err.(*sqlerr.Error); ok && e.Number == 8155 {
+		if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.Number == 8155 {
 			at := 0
 			if _, scanErr := fmt.Sscanf(e.Message, "No column name was specified for column %d", &at); scanErr == nil {
 				err = sqlerr.New(4511, at)
@@ -263,8 +264,8 @@ func (x *Session) createView(ch *catalog.Change, s *syntax.CreateView) error {
 
 // ofModuleText names the module in an error of its text.
 func ofModuleText(err error, name string) error {
-	e, ok := err.(*sqlerr.Error)
-	if !ok || e.Procedure != "" {
+	var e *sqlerr.Error
+	if !errors.As(err, &e) || e.Procedure != "" {
 		return err
 	}
 	c := *e

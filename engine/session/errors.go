@@ -172,13 +172,16 @@ func (x *Session) handle(f *frame, err error) error {
 	var scope *scopeError
 	compile := errors.As(err, &scope)
 	if len(f.tries) > 0 && !compile && e.Class < 20 {
+		x.endResult(false)
 		x.enterCatch(f, e, o)
 		return nil
 	}
 	if (f.function || f.caller.inTry()) && e.Class < 20 {
+		x.endResult(false)
 		return &propagated{e, o} // the caller's TRY catches it, or the calling statement fails
 	}
 	x.send(e)
+	x.endResult(true)
 	return x.uncaught(f, e, o, compile)
 }
 

@@ -40,7 +40,6 @@ type frame struct {
 	trigger   bool
 	function  bool
 	dynamic   bool // EXEC('…') and sp_executesql
-	catchAll  bool // INSERT … EXEC runs within
 	savedOpts setOptions
 	savedDB   *catalog.Database
 }

@@ -40,6 +40,9 @@ func (x *Session) insertExec(f *frame, l *lazyStatement, call *execStatement) er
 	if x.inserting != nil {
 		return sqlerr.New(8164)
 	}
+	if x.opts.fmtOnly {
+		return sqlerr.Unsupported("INSERT … EXECUTE under SET FMTONLY ON")
+	}
 	stmt, err := l.compile(x, f)
 	if err != nil {
 		return err
@@ -109,6 +112,9 @@ func (x *Session) within(work func() error) error {
 
 // afterTriggers fires the AFTER triggers of a table for an action.
 func (x *Session) afterTriggers(_ *frame, t *catalog.Table, action exec.Action, inserted, deleted []types.Row, updated []int) error {
+	if x.quiet {
+		return nil
+	}
 	running := x.runningTrigger()
 	for _, m := range t.Triggers {
 		if m.InsteadOf || m.Disabled || !fires(m, action) || m.ID == running {
@@ -146,7 +152,7 @@ func fires(m *catalog.Module, a exec.Action) bool {
 // and it is not the one that is running.
 func (x *Session) insteadOf(_ *frame, o catalog.Object, action exec.Action, inserted, deleted []types.Row, updated []int) (bool, error) {
 	m := x.insteadOfTrigger(o, action)
-	if m == nil {
+	if m == nil || x.quiet {
 		return false, nil
 	}
 	for g := x.frame; g != nil; g = g.caller {

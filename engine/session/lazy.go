@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"loopbroker/engine/builtin"
@@ -155,7 +156,7 @@ func (l *lazyStatement) compile(x *Session, f *frame) (*exec.Statement, error) {
 // compileError marks an error of binding: it is one of the scope, not of the
 // statement.
 func compileError(err error) error {
-	if e, ok := err.(*sqlerr.Error); ok {
+	if e := (*sqlerr.Error)(nil); errors.As(err, &e) {
 		return &scopeError{e}
 	}
 	return err

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"strings"
 
 	"loopbroker/engine/catalog"
@@ -119,7 +120,7 @@ func (x *Session) dataType(dt syntax.DataType) (types.Type, error) {
 	}
 	if dt.Name.Schema.Name == "" || catalog.Fold(dt.Name.Schema.Name) == "sys" {
 		t, err := types.TypeFromName(dt.Name.Object.Name, dt.Args, dt.Max, 1)
-		if e, ok := err.(*sqlerr.Error); ok && e.Number != 2715 {
+		if e := (*sqlerr.Error)(nil); errors.As(err, &e) && e.Number != 2715 {
 			return t, e.At(dt.Line)
 		}
 		if err == nil {

@@ -18,7 +18,7 @@ type setOptions struct {
 	numericRoundAbort, arithIgnore, ansiNullDfltOff      bool
 	cursorCloseOnCommit                                  bool
 	implicitTransactions, noCount, xactAbort             bool
-	noExec, parseOnly, fmtOnly                           bool
+	fmtOnly                                              bool
 
 	rowCount         int64
 	textSize         int64
@@ -105,13 +105,4 @@ func (o *setOptions) builtin() builtin.Options {
 // isolationNumbers are the levels as sys.dm_exec_sessions numbers them.
 var isolationNumbers = map[storage.Isolation]int{
 	storage.ReadUncommitted: 1, storage.ReadCommitted: 2, storage.RepeatableRead: 3, storage.Serializable: 4, storage.Snapshot: 5,
-}
-
-// isolationNames are the levels as DBCC USEROPTIONS and SET write them.
-var isolationNames = map[storage.Isolation]string{
-	storage.ReadUncommitted: "read uncommitted",
-	storage.ReadCommitted:   "read committed",
-	storage.RepeatableRead:  "repeatable read",
-	storage.Serializable:    "serializable",
-	storage.Snapshot:        "snapshot",
 }

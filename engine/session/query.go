@@ -118,6 +118,9 @@ func (x *Session) runQuery(f *frame, l *lazyStatement, command uint16) error {
 	if err != nil {
 		return err
 	}
+	if x.opts.fmtOnly {
+		return x.describe(f, stmt, command)
+	}
 	if command == wire.CommandInsert {
 		if t, ok := stmt.Target().(*catalog.Table); ok && t.Identity == nil {
 			x.lastIdentity = types.Null // unless a trigger sets it
@@ -131,6 +134,21 @@ func (x *Session) runQuery(f *frame, l *lazyStatement, command uint16) error {
 		rows, err = x.runCompiled(f, stmt, nil)
 	}
 	return x.finish(f, stmt.Columns() != nil, rows, command, err)
+}
+
+// describe is a statement under SET FMTONLY ON: the client gets the columns of its
+// result and no rows, and nothing is changed.
+func (x *Session) describe(f *frame, stmt *exec.Statement, command uint16) error {
+	if err := x.permitted(f, stmt); err != nil {
+		return err
+	}
+	if stmt.Columns() == nil {
+		return nil
+	}
+	if _, err := x.rowsTo(stmt.Columns()); err != nil {
+		return err
+	}
+	return x.finish(f, true, 0, command, nil)
 }
 
 // retryable reports whether a statement failed only because a table it was
@@ -151,7 +169,7 @@ func (x *Session) finish(f *frame, result bool, rows int64, command uint16, err 
 	if err != nil {
 		x.rowCount = 0
 		if result {
-			_ = x.out.Done(wire.Done{Command: command, InProc: f.inProc(), Error: true})
+			x.cutResult = &wire.Done{Command: command, InProc: f.inProc()}
 		}
 		return err
 	}
@@ -160,6 +178,17 @@ func (x *Session) finish(f *frame, result bool, rows int64, command uint16, err 
 		return nil
 	}
 	return x.out.Done(wire.Done{Rows: rows, HasRows: !x.opts.noCount, Command: command, InProc: f.inProc()})
+}
+
+// endResult ends the result set that an error has cut short. It comes after the
+// error itself, in the order in which clients read them; an error that a TRY
+// catches leaves a result set that just ends.
+func (x *Session) endResult(failed bool) {
+	if d := x.cutResult; d != nil {
+		x.cutResult = nil
+		d.Error = failed
+		_ = x.out.Done(*d)
+	}
 }
 
 // runCompiled runs a statement and sends its rows. input are the rows of an

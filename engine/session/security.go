@@ -365,6 +365,12 @@ func (x *Session) dropPrincipal(ch *catalog.Change, s *syntax.Drop, n syntax.Nam
 		if !ok || !x.ident.login.Sysadmin() {
 			return missing()
 		}
+		if catalog.Fold(l.Name) == "sa" {
+			return sqlerr.New(15405, l.Name)
+		}
+		if x.srv.loggedIn(l) {
+			return sqlerr.New(15434, l.Name)
+		}
 		return ch.DropLogin(l)
 	}
 	p, ok := x.db.Principal(name)

@@ -169,6 +169,19 @@ func (s *Server) Sessions() []Info {
 // errKilled is the cause with which a request ends that another session killed.
 var errKilled = errors.New("killed")
 
+// loggedIn reports whether a session of a login is open. Idle sessions of the
+// loopback do not count: nobody uses them.
+func (s *Server) loggedIn(l *catalog.Login) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.sessions {
+		if !x.loopback && catalog.Fold(x.originalLogin.Name) == catalog.Fold(l.Name) {
+			return true
+		}
+	}
+	return false
+}
+
 // kill ends another session; error 6104 and 6106.
 func (s *Server) kill(id, by int32) error {
 	if id == by {

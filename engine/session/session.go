@@ -11,6 +11,7 @@ import (
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/storage"
+	"loopbroker/engine/syntax"
 	"loopbroker/engine/types"
 	"loopbroker/engine/wire"
 )
@@ -51,23 +52,28 @@ type Session struct {
 	cursorRows   int64
 	rollbacks    int64 // counts transactions rolled back as a whole
 
-	temps     tempTables
-	context   map[string]contextValue
-	ctxInfo   []byte
-	cursors   map[string]*cursor
-	prepared  map[int32]*preparedStatement
-	nextPrep  int32
-	insertOn  int32 // object id of SET IDENTITY_INSERT, 0 for none
-	insertDB  uint32
-	local     map[*lazyStatement]*compiledStatement
-	loopback  bool // a session that a linked server opened
+	temps    tempTables
+	context  map[string]contextValue
+	ctxInfo  []byte
+	cursors  map[string]*cursor
+	prepared map[int32]*preparedStatement
+	nextPrep int32
+	insertOn int32 // object id of SET IDENTITY_INSERT, 0 for none
+	insertDB uint32
+	local    map[*lazyStatement]*compiledStatement
+	loopback bool // a session that a linked server opened
+	// bulk is the INSERT BULK statement whose rows come next, nil for none.
+	bulk *syntax.InsertBulk
+	// quiet is set while rows are loaded that fire no triggers.
+	quiet     bool
 	info      sessionInfo
 	killFunc  func(cause error)
-	killed    bool
 	functions int // depth of running user-defined functions
 	random    builtin.Random
 	// lastFatal is the error that ended the last request's batch, nil when none did.
 	lastFatal *sqlerr.Error
+	// cutResult ends the result set of the statement that has just failed.
+	cutResult *wire.Done
 	// cut is set when the client's attention, or its end, has reached the running
 	// statement, cutAborts when XACT_ABORT was on there.
 	cut, cutAborts bool
@@ -163,8 +169,8 @@ func (x *Session) Transaction(ctx context.Context, req wire.TMRequest, out wire.
 }
 
 // Bulk implements wire.Session.
-func (x *Session) Bulk(ctx context.Context, _ wire.BulkRequest, out wire.Output) {
-	x.request(ctx, out, "", func() error { return sqlerr.Unsupported("bulk load") })
+func (x *Session) Bulk(ctx context.Context, req wire.BulkRequest, out wire.Output) {
+	x.request(ctx, out, "INSERT BULK", func() error { return x.bulkLoad(req) })
 }
 
 // request runs one request: it sets the session's context and output, turns a
@@ -172,7 +178,7 @@ func (x *Session) Bulk(ctx context.Context, _ wire.BulkRequest, out wire.Output)
 // end of a batch.
 func (x *Session) request(ctx context.Context, out wire.Output, text string, run func() error) {
 	x.ctx, x.out = ctx, out
-	x.cut, x.cutAborts = false, false
+	x.cut, x.cutAborts, x.cutResult = false, false, nil
 	x.statement, x.lastFatal = time.Time{}, nil
 	x.info.begin(x, text)
 	defer func() {

@@ -43,6 +43,8 @@ func (o *setOptions) flag(name string) *bool {
 		return &o.noCount
 	case "XACT_ABORT":
 		return &o.xactAbort
+	case "FMTONLY":
+		return &o.fmtOnly
 	}
 	return nil
 }
@@ -50,7 +52,7 @@ func (o *setOptions) flag(name string) *bool {
 // harmless are the options that may be set to the value given without any
 // effect on this engine; the other value is refused.
 var harmless = map[string]bool{
-	"NOEXEC": false, "PARSEONLY": false, "FMTONLY": false, "SHOWPLAN_ALL": false, "SHOWPLAN_TEXT": false, "SHOWPLAN_XML": false,
+	"NOEXEC": false, "PARSEONLY": false, "SHOWPLAN_ALL": false, "SHOWPLAN_TEXT": false, "SHOWPLAN_XML": false,
 	"STATISTICS IO": false, "STATISTICS TIME": false, "STATISTICS XML": false, "STATISTICS PROFILE": false,
 	"FORCEPLAN": false, "REMOTE_PROC_TRANSACTIONS": false, "FIPS_FLAGGER": false,
 }

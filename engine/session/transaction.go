@@ -44,9 +44,6 @@ const (
 	touchedSnapshot
 )
 
-// active reports whether the client has a transaction open.
-func (t *transaction) active() bool { return t.count > 0 }
-
 // ensure returns the transaction, beginning one when there is none.
 func (t *transaction) ensure(x *Session) *storage.Tx {
 	if t.tx == nil {

@@ -199,8 +199,7 @@ func (p *parser) optimizeFor() []Expr {
 	p.expect(tLParen)
 	var args []Expr
 	for {
-		v := &Variable{Pos: p.pos()}
-		v.Name = p.variable()
+		v := p.variableExpr()
 		if p.acceptWord("UNKNOWN") {
 			args = append(args, v)
 		} else {

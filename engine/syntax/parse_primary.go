@@ -92,9 +92,7 @@ func isGlobal(raw string) bool { return globals[strings.ToUpper(raw)] }
 func (p *parser) global() Expr {
 	upper := strings.ToUpper(p.raw(p.tok))
 	if !globals[upper] {
-		v := &Variable{Pos: p.pos()}
-		v.Name = p.variable()
-		return v
+		return p.variableExpr()
 	}
 	g := &GlobalVariable{Pos: p.pos(), Name: upper}
 	p.next()

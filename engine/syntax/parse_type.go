@@ -20,7 +20,7 @@ func (p *parser) dataType() DataType {
 		return t
 	case wDouble:
 		p.next()
-		p.expectKw(wPrecision)
+		p.expectWord("PRECISION")
 		p.rename(&t, "float")
 	case wNational:
 		p.next()

@@ -3,8 +3,9 @@ package syntax
 // word is a reserved word of T-SQL; notReserved marks every other identifier.
 type word uint8
 
-// The reserved words, exactly those of the documentation's list "Reserved
-// keywords (Transact-SQL)". WITHIN is reserved only before GROUP and so is
+// The reserved words, those of the documentation's list "Reserved keywords
+// (Transact-SQL)" but two: WITHIN is reserved only before GROUP, and servers take
+// PRECISION as a name, such as that of the column of sys.columns. Both are
 // contextual here, as is every word that is not listed.
 const (
 	notReserved word = iota
@@ -128,7 +129,6 @@ const (
 	wPercent
 	wPivot
 	wPlan
-	wPrecision
 	wPrimary
 	wPrint
 	wProc
@@ -316,7 +316,6 @@ var reservedWords = map[string]word{
 	"PERCENT":                        wPercent,
 	"PIVOT":                          wPivot,
 	"PLAN":                           wPlan,
-	"PRECISION":                      wPrecision,
 	"PRIMARY":                        wPrimary,
 	"PRINT":                          wPrint,
 	"PROC":                           wProc,

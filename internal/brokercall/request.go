@@ -1,5 +1,6 @@
 // Package brokercall calls the procedure with which a job of any type is asked for,
 // on any connection: its outcome depends on whether that one is in a transaction.
+// It reads what became of a request as well.
 package brokercall
 
 import (

@@ -28,8 +28,10 @@ var numbers = map[int32]string{
 	3960:  "snapshot update conflict",
 	4060:  "database not available at login",
 	4221:  "login to a read replica timed out",
+	6005:  "shutdown in progress",
 	8645:  "memory grant timed out",
 	8651:  "memory grant not possible",
+	9001:  "log not available",
 	10928: "resource limit",
 	10929: "resource limit",
 	10936: "request limit",
@@ -43,8 +45,6 @@ var numbers = map[int32]string{
 	49918: "too many operations",
 	49919: "too many operations",
 	49920: "too many operations",
-	6005:  "shutdown in progress",
-	9001:  "log not available",
 }
 
 // Fault reports whether err passes by itself: repeating the call later can succeed

@@ -13,22 +13,16 @@ import (
 	"time"
 
 	"loopbroker"
+	"loopbroker/worker"
 )
 
 // lease is the life of most leases that the suite takes: longer than any test.
 const lease = time.Minute
 
-// Store is all that a worker asks of a database.
-type Store interface {
-	loopbroker.Queue
-	loopbroker.Registry
-	loopbroker.Janitor
-}
-
 // Harness is one store under test. It is empty at first.
 type Harness struct {
 	// Store is the store.
-	Store Store
+	Store worker.Store
 
 	// Enqueue stores a request and returns its id.
 	Enqueue func(t testing.TB, r loopbroker.Request) int64
