@@ -60,6 +60,27 @@ func (c *Counter) Next(low, high int64) (n int64, ok bool, err error) {
 	return n, true, nil
 }
 
+// Take hands out a range of count numbers that follow each other; ok is false
+// when they do not all lie between low and high.
+func (c *Counter) Take(count, low, high int64) (first, last int64, ok bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first = c.seed
+	if c.used {
+		first = c.last + c.increment
+	}
+	last = first + (count-1)*c.increment
+	overflown := (count-1)*c.increment/c.increment != count-1 || (c.increment > 0) != (last >= first) && last != first
+	if overflown || min(first, last) < low || max(first, last) > high || c.used && (c.increment > 0) != (first > c.last) {
+		return 0, 0, false, nil
+	}
+	if err := c.promise(last); err != nil {
+		return 0, 0, false, err
+	}
+	c.last, c.used = last, true
+	return first, last, true, nil
+}
+
 // promise makes sure that the log knows that numbers up to n may be in use.
 // The caller holds mu.
 func (c *Counter) promise(n int64) error {

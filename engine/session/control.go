@@ -120,7 +120,7 @@ func (c *compiler) whileStatement(s *syntax.While) error {
 	if err := c.statement(s.Body); err != nil {
 		return err
 	}
-	back := c.emit(s, func(x *Session, f *frame) error { f.pc = start; return x.checkInterrupt() })
+	back := c.emit(s, jump(start))
 	c.p.code[back].effect = resetsNothing
 	end := c.here()
 	c.patch(test, jumpUnless(cond, end))
@@ -139,7 +139,7 @@ func leaveBlocks(within nesting, target int) func(*Session, *frame) error {
 		f.tries = f.tries[:min(len(f.tries), within.tries)]
 		f.caught = f.caught[:min(len(f.caught), within.catches)]
 		f.pc = target
-		return x.checkInterrupt() // the jump may close a loop
+		return nil
 	}
 }
 

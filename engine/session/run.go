@@ -17,6 +17,9 @@ func (x *Session) run(f *frame) error {
 		f.line = in.line
 		x.statement = time.Time{}
 		err := in.run(x, f)
+		if err == nil && f.pc <= f.pc0 { // a jump back: no loop escapes the client's attention
+			err = x.checkInterrupt()
+		}
 		if err == nil {
 			switch in.effect {
 			case resetsError:
@@ -33,8 +36,8 @@ func (x *Session) run(f *frame) error {
 	return nil
 }
 
-// checkInterrupt ends the request when the client has asked for it. Loops call
-// it; statements that block watch the context themselves.
+// checkInterrupt ends the request when the client has asked for it. Jumps back
+// call it; statements that block watch the context themselves.
 func (x *Session) checkInterrupt() error {
 	select {
 	case <-x.ctx.Done():

@@ -376,6 +376,8 @@ var messages = map[int32]message{
 	11703: {class: 16, text: "The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object."},
 	11726: {class: 16, text: "Object '%s' is not a sequence object."},
 	11728: {class: 16, text: "The sequence object '%s' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated."},
+	11732: {class: 16, text: "The requested range for sequence object '%s' exceeds the maximum or minimum limit. Retry with a smaller range."},
+	11733: {class: 16, text: "Parameter 'range_size' must be a positive number."},
 	13600: {class: 16, text: "FOR JSON AUTO requires at least one table for generating JSON objects. Use FOR JSON PATH or add a FROM clause with a table name."},
 	13601: {class: 16, text: "Property '%s' cannot be generated in JSON output due to a conflict with another column name or alias. FOR JSON PATH requires that the column expressions are ordered based on the JSON document paths specified in the column aliases."},
 	13602: {class: 16, text: "The FOR JSON clause is not allowed in a %s statement."},
