@@ -135,7 +135,7 @@ func (c *compiler) whileStatement(s *syntax.While) error {
 // leaveBlocks jumps to a place and out of the TRY and CATCH blocks that do not
 // enclose it.
 func leaveBlocks(within nesting, target int) func(*Session, *frame) error {
-	return func(x *Session, f *frame) error {
+	return func(_ *Session, f *frame) error {
 		f.tries = f.tries[:min(len(f.tries), within.tries)]
 		f.caught = f.caught[:min(len(f.caught), within.catches)]
 		f.pc = target
