@@ -242,8 +242,8 @@ func (s *Server) LoopbackCalls() int64 { return s.sessions.LoopbackCalls() }
 // until ctx ends, and leaves the data directory consistent.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.wire.Shutdown(ctx)
-	s.serving.Wait()
 	s.sessions.Close()
 	s.stop()
+	s.serving.Wait()
 	return errors.Join(err, s.store.Close(context.WithoutCancel(ctx)))
 }

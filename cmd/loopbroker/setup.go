@@ -139,7 +139,7 @@ func openWithin(ctx context.Context, cfg msdsn.Config, within time.Duration) (*s
 	pause := time.NewTicker(time.Second)
 	defer pause.Stop()
 	for {
-		db, err := openConfig(ctx, cfg)
+		db, err := openConfig(ctx, cfg, nil)
 		if err == nil {
 			return db, nil
 		}

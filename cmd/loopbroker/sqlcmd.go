@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -39,11 +40,16 @@ Examples:
 
 // Run implements the command.
 func (c *sqlCommand) Run(app *app) error {
-	scripts, err := c.scripts(app.stdin)
+	scripts, err := c.scripts(app.ctx, app.stdin)
 	if err != nil {
 		return err
 	}
-	return c.connect(app, func(ctx context.Context, db *sql.DB) error {
+	watched, lose := context.WithCancelCause(app.ctx)
+	defer lose(nil)
+	c.dialer = &watchingDialer{lost: func() { time.AfterFunc(lastWords, func() { lose(errConnectionLost) }) }}
+	a := *app
+	a.ctx = watched
+	return c.connect(&a, func(ctx context.Context, db *sql.DB) error {
 		conn, err := db.Conn(ctx)
 		if err != nil {
 			return err
@@ -78,12 +84,49 @@ func (c *sqlCommand) Run(app *app) error {
 	})
 }
 
+// errConnectionLost ends a batch whose connection ended before its result.
+var errConnectionLost = errors.New("the connection to the server was lost; what the batch had done by then is not known")
+
+// lastWords is how long the driver has to pass on what came before the end of
+// the connection.
+const lastWords = 300 * time.Millisecond
+
+// watchingDialer tells when a connection ends under the driver, which would wait
+// for the rest of the batch for ever.
+type watchingDialer struct {
+	net.Dialer
+	lost func()
+}
+
+// DialContext implements mssql.Dialer.
+func (d *watchingDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.Dialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &watchedConn{Conn: c, lost: d.lost}, nil
+}
+
+type watchedConn struct {
+	net.Conn
+	lost func()
+}
+
+// Read implements net.Conn.
+func (c *watchedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.lost()
+	}
+	return n, err
+}
+
 // errFailedBatch ends the command after an error that the server has reported
 // and the printer has shown.
 var errFailedBatch = errors.New("a batch failed")
 
 // scripts reads what is to be run.
-func (c *sqlCommand) scripts(stdin io.Reader) ([]string, error) {
+func (c *sqlCommand) scripts(ctx context.Context, stdin io.Reader) ([]string, error) {
 	out := append([]string(nil), c.Query...)
 	for _, f := range c.Input {
 		b, err := os.ReadFile(f)
@@ -95,8 +138,23 @@ func (c *sqlCommand) scripts(stdin io.Reader) ([]string, error) {
 	if len(out) > 0 {
 		return out, nil
 	}
-	b, err := io.ReadAll(stdin)
-	return []string{strings.TrimPrefix(string(b), "\uFEFF")}, err
+	// A terminal or pipe cannot be told to stop reading; the reader ends with
+	// the process.
+	type input struct {
+		text []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() {
+		b, err := io.ReadAll(stdin)
+		read <- input{b, err}
+	}()
+	select {
+	case in := <-read:
+		return []string{strings.TrimPrefix(string(in.text), "\uFEFF")}, in.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // printer shows results and messages as they come.
@@ -140,8 +198,17 @@ func (p *printer) batch(ctx context.Context, conn *sql.Conn, text string) error 
 			active = rows.NextResultSet()
 		}
 	}
-	if err := rows.Err(); err != nil {
+	err = rows.Err()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
 		return p.problem(err)
+	}
+	// A connection that was cut in the middle can look like one whose batch has
+	// ended.
+	if err := conn.PingContext(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errConnectionLost, err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
@@ -19,6 +20,8 @@ import (
 type target struct {
 	DSN  string `name:"dsn" env:"LOOPBROKER_DSN" placeholder:"URL" help:"SQL Server to work on, sqlserver://user:password@host:port?database=name. Without it the embedded engine runs in this process."`
 	Data string `name:"data" placeholder:"DIR" help:"Data directory of the embedded engine. Without it nothing is kept."`
+
+	dialer mssql.Dialer // nil for the driver's own
 }
 
 // connectTimeout bounds the first connection.
@@ -39,7 +42,11 @@ func (t target) connect(app *app, work func(ctx context.Context, db *sql.DB) err
 			return work(ctx, db)
 		})
 	}
-	db, err := openDSN(app.ctx, t.DSN)
+	cfg, err := parseDSN(t.DSN)
+	if err != nil {
+		return err
+	}
+	db, err := openConfig(app.ctx, cfg, t.dialer)
 	if err != nil {
 		return err
 	}
@@ -58,6 +65,9 @@ const dsnPasswordVariable = "LOOPBROKER_DSN_PASSWORD"
 // parseDSN reads a DSN; the environment gives the password that it lacks.
 func parseDSN(dsn string) (msdsn.Config, error) {
 	cfg, err := msdsn.Parse(dsn)
+	if scheme, _, isURL := strings.Cut(dsn, "://"); err == nil && (isURL && scheme != "sqlserver" || !isURL && !strings.Contains(dsn, "=")) {
+		err = errMalformedDSN // the driver would try this machine
+	}
 	if err != nil {
 		return msdsn.Config{}, usageError{errMalformedDSN}
 	}
@@ -73,12 +83,16 @@ func openDSN(ctx context.Context, dsn string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openConfig(ctx, cfg)
+	return openConfig(ctx, cfg, nil)
 }
 
-// openConfig is openDSN for what was read.
-func openConfig(ctx context.Context, cfg msdsn.Config) (*sql.DB, error) {
-	db := sql.OpenDB(mssql.NewConnectorConfig(cfg))
+// openConfig is openDSN for what was read; a nil dialer is the driver's own.
+func openConfig(ctx context.Context, cfg msdsn.Config, dialer mssql.Dialer) (*sql.DB, error) {
+	connector := mssql.NewConnectorConfig(cfg)
+	if dialer != nil {
+		connector.Dialer = dialer
+	}
+	db := sql.OpenDB(connector)
 	db.SetMaxIdleConns(idleConns)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -152,6 +152,14 @@ func (n *jsonNode) row(r *run, it *json.Item) (types.Row, error) {
 	row := make(types.Row, len(n.columns))
 	for i := range n.columns {
 		c := &n.columns[i]
+		if c.t.Kind.IsBinary() || c.t.Kind.IsLOB() || c.t.Kind == types.KindVariant {
+			v, err := it.ColumnValue(c.path, c.json, c.t) // base64, and types that are refused
+			if err != nil {
+				return nil, err
+			}
+			row[i] = v
+			continue
+		}
 		text, ok, err := it.Column(c.path, c.json)
 		if err != nil || !ok {
 			if err != nil {

@@ -228,9 +228,18 @@ var operatorName = map[syntax.BinaryOp]string{
 	syntax.OpGe: "greater than or equal to",
 }
 
+// operandType is the type of an operand beside another: an integer constant
+// counts with the digits it has where the other operand is a decimal.
+func operandType(e, other Expr) types.Type {
+	if c, ok := e.(*Const); ok && other.Type().Kind == types.KindDecimal && !c.Value.IsNull() && c.T.Kind != types.KindBit {
+		return types.ConstantType(c.Value)
+	}
+	return e.Type()
+}
+
 // arith binds an operator whose operands are bound.
 func (b *binder) arith(n syntax.Node, op syntax.BinaryOp, l, r Expr) (Expr, error) {
-	t, err := types.BinaryType(typesOp(op), l.Type(), r.Type())
+	t, err := types.BinaryType(typesOp(op), operandType(l, r), operandType(r, l))
 	if err != nil {
 		return nil, lineOf(n, err)
 	}

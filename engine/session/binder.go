@@ -1,6 +1,8 @@
 package session
 
 import (
+	"strings"
+
 	"loopbroker/engine/builtin"
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/plan"
@@ -149,6 +151,9 @@ func (b *binder) DataType(dt syntax.DataType) (types.Type, error) { return b.x.d
 func (b *binder) Function(n syntax.Name) (*catalog.Module, error) {
 	b.root().resolved = true
 	if n.Schema.Name == "" { // user-defined scalar functions need the schema
+		if name := strings.ToUpper(n.Object.Name); builtin.Missing(name) {
+			return nil, sqlerr.Unsupported(name).At(n.Line)
+		}
 		return nil, sqlerr.New(195, n.Object.Name).At(n.Line)
 	}
 	o, db, err := b.x.lookup(n, b.schemaOfOwner())

@@ -82,7 +82,7 @@ func (d *BulkDecoder) fill(want int) error {
 	for len(d.buf) < want && !d.ended {
 		b, err := d.next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			d.ended = true
 		case err != nil:
 			return err

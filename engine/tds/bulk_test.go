@@ -46,7 +46,7 @@ func readBulk(b []byte, n int) ([]tds.Column, []types.Row, error) {
 	var rows []types.Row
 	for {
 		row, err := d.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return d.Columns(), rows, nil
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"slices"
@@ -100,7 +101,7 @@ func BenchmarkRows(b *testing.B) {
 		b.SetBytes(int64(len(c.receive())))
 	}
 	_ = c.nc.Close()
-	if err := s.Shutdown(context.Background()); err != nil && err != io.EOF {
+	if err := s.Shutdown(context.Background()); err != nil && !errors.Is(err, io.EOF) {
 		b.Fatal(err)
 	}
 }

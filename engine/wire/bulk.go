@@ -117,7 +117,7 @@ func (s *bulkStream) drain() error {
 	for s.err == nil {
 		s.changed.Wait()
 	}
-	if s.err == io.EOF {
+	if s.err == io.EOF { //nolint:errorlint // a lost connection wraps io.EOF and is another end
 		return nil
 	}
 	return s.err

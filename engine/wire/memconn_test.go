@@ -127,7 +127,7 @@ func TestPipeDeadlines(t *testing.T) {
 		t.Errorf("got %d, %v", n, err)
 	}
 	var ne net.Error
-	if err := error(os.ErrDeadlineExceeded); !errors.As(err, &ne) || !ne.Timeout() {
+	if err := os.ErrDeadlineExceeded; !errors.As(err, &ne) || !ne.Timeout() {
 		t.Error("the deadline's error is no timeout")
 	}
 }
