@@ -82,7 +82,7 @@ func (d *BulkDecoder) fill(want int) error {
 	for len(d.buf) < want && !d.ended {
 		b, err := d.next()
 		switch {
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: //nolint:errorlint // a lost connection wraps io.EOF and is another end
 			d.ended = true
 		case err != nil:
 			return err

@@ -153,7 +153,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	<-done
-	return nil
+	return ctx.Err()
 }
 
 // Connections returns the number of connections, those that log in included.
