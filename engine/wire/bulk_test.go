@@ -96,7 +96,7 @@ func bulkBackend(cols []wire.Column) (b *backend, rows *[]types.Row) {
 		}
 		for {
 			row, err := req.Next()
-			if err == io.EOF {
+			if err == io.EOF { //nolint:errorlint // a lost connection wraps io.EOF and is another end
 				break
 			}
 			if err != nil {
@@ -176,7 +176,7 @@ func TestBulkCopy(t *testing.T) {
 	if got, _ := res.RowsAffected(); got != n {
 		t.Errorf("got %d rows affected, want %d", got, n)
 	}
-	if err := stmt.Close(); err != nil {
+	if err := stmt.Close(); err != nil { //nolint:sqlclosecheck // the close is what is tested
 		t.Error(err)
 	}
 	if *announce == "" {

@@ -80,7 +80,7 @@ func TestAttention(t *testing.T) {
 							for rows.Next() {
 							}
 							err = rows.Err()
-							_ = rows.Close()
+							_ = rows.Close() //nolint:sqlclosecheck // in a loop
 						}
 						done <- err
 					}()

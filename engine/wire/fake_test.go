@@ -156,7 +156,7 @@ func (s *session) Bulk(ctx context.Context, req wire.BulkRequest, out wire.Outpu
 	var n int64
 	for {
 		_, err := req.Next()
-		if err == io.EOF {
+		if err == io.EOF { //nolint:errorlint // a lost connection wraps io.EOF and is another end
 			break
 		}
 		if err != nil {

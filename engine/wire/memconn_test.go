@@ -38,7 +38,7 @@ func TestPipeCarriesEverything(t *testing.T) {
 	for {
 		n, err := server.Read(buf[:1+r.IntN(len(buf))])
 		got.Write(buf[:n])
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -21,7 +21,7 @@ func readAll(ctx context.Context, c *sql.Conn, text string) error {
 	}
 	defer rows.Close()
 	for more := true; more; more = rows.NextResultSet() {
-		for rows.Next() { //nolint:revive // only the end counts
+		for rows.Next() { // only the end counts
 		}
 	}
 	return rows.Err()
@@ -101,7 +101,7 @@ func TestEndlessLoopsEnd(t *testing.T) {
 				t.Fatalf("no row: %v", rows.Err())
 			}
 			cancel()
-			_ = rows.Close() // waits for the server's word that the batch has ended
+			_ = rows.Close() //nolint:sqlclosecheck // waits for the server's word that the batch has ended
 			var early bool
 			err = c.QueryRowContext(t.Context(), "SELECT CAST(IIF(SYSUTCDATETIME() < @p1, 1, 0) AS bit)", end).Scan(&early)
 			if err != nil || !early {
