@@ -142,6 +142,7 @@ func start(base context.Context, o Options, store *storage.Store) (*Server, erro
 	s.sessions = session.New(base, session.Options{Catalog: cat, Store: store, Logger: o.Logger, Version: Version})
 	s.wire, err = wire.New(s.sessions, wire.Options{
 		TLSConfig: o.TLSConfig, RequireEncryption: o.RequireEncryption, Logger: o.Logger, ServerName: o.Name,
+		ProductVersion: [3]int{16, 0, 1000}, // as SERVERPROPERTY says
 	})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,8 @@ type Options struct {
 	NoEncryption bool
 	// MaxPacket is the largest packet size that a client can have, 32767 by default.
 	MaxPacket int
-	// MaxMessage is the longest request in bytes, 1 GiB by default. Bulk
+	// MaxMessage is the longest request in bytes, 256 MiB by default: 65,536
+	// packets of the usual size, SQL Server's own limit of a batch. Bulk
 	// loads are not messages in this sense.
 	MaxMessage int
 	// MaxConnections is the number of connections at a time, 32767 by default.
@@ -41,7 +42,7 @@ type Options struct {
 
 // The defaults of Options.
 const (
-	defaultMaxMessage     = 1 << 30
+	defaultMaxMessage     = 65536 * 4096
 	defaultMaxConnections = 32767 // SQL Server's own limit
 	defaultLoginTimeout   = 15 * time.Second
 	defaultServerName     = "loopbroker"
