@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -147,4 +150,39 @@ func TestPasswordFile(t *testing.T) {
 	if _, _, err := c.password(); err == nil {
 		t.Error("an empty file: no error")
 	}
+}
+
+// TestWorkerWaitsForItsDatabase starts a worker before its server, and stops it:
+// it has waited, and it ends cleanly.
+func TestWorkerWaitsForItsDatabase(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	_ = ln.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	log := &stopAt{word: "database away", stop: stop}
+	code := run(ctx, []string{"worker", "--dsn", "sqlserver://sa:secret@" + addr + "?database=x"}, strings.NewReader(""), io.Discard, log)
+	if code != 0 || !strings.Contains(log.text.String(), "database away") || strings.Contains(log.text.String(), "secret") {
+		t.Errorf("exit code %d, log %q; want 0 after a warning without the password", code, log.text.String())
+	}
+}
+
+// stopAt is a log that stops a command when a word comes.
+type stopAt struct {
+	word string
+	stop func()
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (s *stopAt) Write(b []byte) (int, error) {
+	s.text.Write(b)
+	if strings.Contains(string(b), s.word) {
+		s.stop()
+	}
+	return len(b), nil
 }

@@ -12,6 +12,8 @@ import (
 
 	"loopbroker"
 	"loopbroker/httpfetch"
+	"loopbroker/internal/backoff"
+	"loopbroker/internal/transient"
 	"loopbroker/tsql"
 	"loopbroker/worker"
 )
@@ -54,11 +56,6 @@ Examples:
 
 // Run implements the command.
 func (c *workerCommand) Run(app *app) error {
-	db, err := openDSN(app.ctx, c.DSN)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	ctx := app.ctx
 	if c.UntilEOF {
 		var stop context.CancelFunc
@@ -70,12 +67,33 @@ func (c *workerCommand) Run(app *app) error {
 		}()
 	}
 	log := newLogger(app.stderr, c.Verbose)
+	db, err := c.open(ctx, &log)
+	if err != nil {
+		return ignoreStop(ctx, err)
+	}
+	defer db.Close()
 	w, stop, err := newWorker(db, c.workerFlags, &log)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	return ignoreStop(ctx, w.Run(ctx))
+}
+
+// open connects to the database, and waits for one that does not answer yet: a
+// fleet may start before its server. A refused login ends it.
+func (c *workerCommand) open(ctx context.Context, log *zerolog.Logger) (*sql.DB, error) {
+	pauses := backoff.Policy{Base: 500 * time.Millisecond, Cap: 10 * time.Second}
+	for n := 1; ; n++ {
+		db, err := openDSN(ctx, c.DSN)
+		if err == nil || !transient.Connection(err) {
+			return db, err
+		}
+		log.Warn().Err(err).Msg("database away")
+		if !transient.Sleep(ctx, pauses.Delay(n, 0)) {
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // ignoreStop takes the end of the context for a clean stop.

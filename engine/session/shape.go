@@ -340,9 +340,7 @@ func indexOptions(ix *catalog.Index, options []syntax.IndexOption) error {
 		on := o.Value == "ON"
 		switch o.Name {
 		case "IGNORE_DUP_KEY":
-			if on {
-				return sqlerr.Unsupported("IGNORE_DUP_KEY")
-			}
+			ix.IgnoreDupKey = on
 		case "ALLOW_ROW_LOCKS":
 			ix.AllowRowLocks = on
 		case "ALLOW_PAGE_LOCKS":
