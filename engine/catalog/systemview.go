@@ -34,15 +34,6 @@ func LookupSystemView(schema, name string) (*SystemView, bool) {
 	return v, ok
 }
 
-// SystemViews returns the names of the catalog views, schema-qualified.
-func SystemViews() []string {
-	out := make([]string, 0, len(systemViews))
-	for k := range systemViews {
-		out = append(out, k.schema+"."+k.name)
-	}
-	return out
-}
-
 // col is one column of a system view.
 func col(name string, t types.Type) *Column { return &Column{Name: name, Type: t} }
 

@@ -1,6 +1,6 @@
 // Package brokertest gives tests a deployed broker: a database with the
-// procedures, the loopback linked server, a worker, and a stub HTTP service that
-// counts what reaches it. It runs on the embedded engine, or on a real server
+// procedures, the loopback linked server, a worker, and a stub HTTP
+// service. It runs on the embedded engine, or on a real server
 // when LOOPBROKER_TEST_DSN is set.
 package brokertest
 
@@ -32,8 +32,6 @@ type Broker struct {
 	DB     *sql.DB
 	Schema tsql.Schema
 	Stub   *Stub
-	// LinkLogin is the login that the loopback uses.
-	LinkLogin, LinkPassword string
 }
 
 // Open deploys a broker into a database of the test's own and provisions its
@@ -48,32 +46,25 @@ func Open(t testing.TB) *Broker {
 		t.Fatal(err)
 	}
 	suffix := strings.ReplaceAll(uuid.NewString(), "-", "")
-	b.LinkLogin, b.LinkPassword = "lb_"+suffix, "Aa1!"+uuid.NewString()
+	login, password := "lb_"+suffix, "Aa1!"+uuid.NewString()
 	server := "Loop_" + suffix
 	if err := tsql.Deploy(t.Context(), b.DB, tsql.Options{LinkServer: server}); err != nil {
 		t.Fatalf("deploy: %v", err)
 	}
 	b.Exec(t, fmt.Sprintf(`CREATE LOGIN [%s] WITH PASSWORD = '%s'; CREATE USER [%[1]s] FOR LOGIN [%[1]s];
-		GRANT EXECUTE ON [dbo].[sp_api_broker_request_linked_server] TO [%[1]s];`, b.LinkLogin, b.LinkPassword))
+		GRANT EXECUTE ON [dbo].[sp_api_broker_request_linked_server] TO [%[1]s];`, login, password))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
-		_, err := b.DB.ExecContext(ctx, fmt.Sprintf("EXEC sys.sp_dropserver @server = N'%s', @droplogins = N'droplogins'; DROP LOGIN [%s];", server, b.LinkLogin))
+		_, err := b.DB.ExecContext(ctx, fmt.Sprintf("EXEC sys.sp_dropserver @server = N'%s', @droplogins = N'droplogins'; DROP LOGIN [%s];", server, login))
 		if err != nil {
 			t.Errorf("drop the loopback: %v", err)
 		}
 	})
-	b.Provision(t, "")
-	return b
-}
-
-// Provision maps a login, or that of the connection, to the loopback's.
-func (b *Broker) Provision(t testing.TB, login string) {
-	t.Helper()
-	err := loopback.Provision(t.Context(), b.DB, b.Schema, loopback.Options{User: b.LinkLogin, Password: b.LinkPassword, LocalLogin: login})
-	if err != nil {
+	if err := loopback.Provision(t.Context(), b.DB, b.Schema, loopback.Options{User: login, Password: password}); err != nil {
 		t.Fatalf("provision: %v", err)
 	}
+	return b
 }
 
 // Exec runs a batch that must succeed.
@@ -153,17 +144,13 @@ func (b *Broker) Count(t testing.TB, query string, args ...any) int {
 	return n
 }
 
-// Stub is an HTTP service on a loopback address.
-//
-//	/hello?…         200 "hello"
-//	/slow?ms=500     200 "slow" after the pause
-//	/status?code=503 that status
-//	/big?bytes=N     N bytes
+// Stub is an HTTP service on a loopback address. /big?bytes=N answers with N
+// bytes, everything else with "hello".
 type Stub struct {
 	URL string
 
 	mu   sync.Mutex
-	hits map[string]int // by path and query
+	hits map[string]int // guarded by mu; by path and query
 }
 
 func newStub(t testing.TB) *Stub {
@@ -175,32 +162,22 @@ func newStub(t testing.TB) *Stub {
 	return s
 }
 
-func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.hits[r.URL.RequestURI()]++
-	s.mu.Unlock()
-	number := func(key string) int { n, _ := strconv.Atoi(r.URL.Query().Get(key)); return n }
-	switch r.URL.Path {
-	case "/slow":
-		select {
-		case <-time.After(time.Duration(number("ms")) * time.Millisecond):
-		case <-r.Context().Done():
-			return
-		}
-		_, _ = w.Write([]byte("slow"))
-	case "/status":
-		w.WriteHeader(number("code"))
-	case "/big":
-		_, _ = w.Write(make([]byte, number("bytes")))
-	default:
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte("hello"))
-	}
-}
-
 // Hits counts the requests for a path with its query.
 func (s *Stub) Hits(uri string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hits[uri]
+}
+
+func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.hits[r.URL.RequestURI()]++
+	s.mu.Unlock()
+	if r.URL.Path == "/big" {
+		n, _ := strconv.Atoi(r.URL.Query().Get("bytes"))
+		_, _ = w.Write(make([]byte, n))
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("hello"))
 }
