@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,29 +122,33 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
-// silentServer accepts connections, sends what it is given, and then nothing.
+// silentServer accepts connections, reads the beginning of the request, sends
+// what it is given, and then nothing.
 func silentServer(t *testing.T, says string) string {
 	t.Helper()
 	ln := listen(t)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		var conns []net.Conn
+	ctx, stop := context.WithCancel(t.Context())
+	var serving sync.WaitGroup
+	serving.Go(func() {
 		for {
 			c, err := ln.Accept()
 			if err != nil {
-				break
+				return
 			}
-			conns = append(conns, c)
-			_, _ = io.WriteString(c, says)
+			serving.Go(func() {
+				defer c.Close()
+				defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+				if _, err := c.Read(make([]byte, 1024)); err == nil {
+					_, _ = io.WriteString(c, says)
+				}
+				<-ctx.Done()
+			})
 		}
-		for _, c := range conns {
-			_ = c.Close()
-		}
-	}()
+	})
 	t.Cleanup(func() {
 		_ = ln.Close()
-		<-done
+		stop()
+		serving.Wait()
 	})
 	return ln.Addr().String()
 }
