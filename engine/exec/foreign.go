@@ -145,7 +145,7 @@ func (ref *reference) conflict(verb, kind string, t *catalog.Table, cols []int) 
 	if len(cols) == 1 {
 		column = fmt.Sprintf(", column '%s'", t.Columns[cols[0]].Name)
 	}
-	return sqlerr.New(547, verb, kind, ref.key.Name, t.Database, qualified(t), column)
+	return sqlerr.WithState(547, 0, verb, kind, ref.key.Name, t.Database, qualified(t), column)
 }
 
 // parentGone carries out what the key says for rows of the parent that were

@@ -251,7 +251,7 @@ func (w *writer) violates(c *catalog.Check, verb string) error {
 	if c.Column >= 0 && c.Column < len(w.table.Columns) {
 		column = fmt.Sprintf(", column '%s'", w.table.Columns[c.Column].Name)
 	}
-	return sqlerr.New(547, verb, "CHECK", c.Name, w.table.Database, qualified(w.table), column)
+	return sqlerr.WithState(547, 0, verb, "CHECK", c.Name, w.table.Database, qualified(w.table), column)
 }
 
 // named gives a storage error its number where it needs the names of the table.

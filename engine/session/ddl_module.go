@@ -370,7 +370,7 @@ func (x *Session) setTriggers(ch *catalog.Change, db *catalog.Database, t *catal
 			found = found || catalog.Fold(m.Name) == catalog.Fold(n.Name)
 		}
 		if !found {
-			return sqlerr.New(4920, t.Name)
+			return sqlerr.New(4920, n.Name, t.Name)
 		}
 	}
 	for i, m := range changed.Triggers {

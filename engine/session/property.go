@@ -316,7 +316,7 @@ func init() {
 func setSessionContext(x *Session, c *sysCall) (int32, error) {
 	name := c.text(0)
 	if c.values[0].IsNull() || name == "" {
-		return 1, sqlerr.New(225, "@key")
+		return 1, sqlerr.New(225, "sp_set_session_context")
 	}
 	if len(types.EncodeUTF16(name)) > 128*2 {
 		return 1, sqlerr.New(15666, name)

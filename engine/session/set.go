@@ -235,10 +235,26 @@ func (x *Session) setIdentityInsert(s *syntax.SetOption) error {
 		return nil
 	}
 	if x.insertOn != 0 && (x.insertOn != t.ID || x.insertDB != t.DatabaseID) {
-		return sqlerr.New(8107, t.Name)
+		return sqlerr.New(8107, x.insertTarget(), t.Name)
 	}
 	x.insertOn, x.insertDB = t.ID, t.DatabaseID
 	return nil
+}
+
+// insertTarget names the table of SET IDENTITY_INSERT.
+func (x *Session) insertTarget() string {
+	if db, ok := x.srv.cat.DatabaseByID(x.insertDB); ok {
+		if o, ok := db.ObjectByID(x.insertOn); ok {
+			h := o.Head()
+			return db.Name + "." + h.Schema + "." + h.Name
+		}
+	}
+	for _, t := range x.temps {
+		if t.table.ID == x.insertOn {
+			return "tempdb.dbo." + t.table.Name
+		}
+	}
+	return ""
 }
 
 func (x *Session) setDeadlockPriority(f *frame, s *syntax.SetOption, value *lazyExpr) error {

@@ -446,7 +446,7 @@ func (s *shaper) fallback(d *syntax.Constraint, column int) error {
 // foreignKey adds a foreign key, error 1767, 1769, 1774 and 1776.
 func (s *shaper) foreignKey(d *syntax.Constraint, column int) error {
 	if s.t.TypeOnly || s.t.Temporary {
-		s.x.inform(1766, 0, "Skipping FOREIGN KEY constraint '"+d.Name.Name+"' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.")
+		s.x.inform(1756, 0, "Skipping FOREIGN KEY constraint '"+d.Name.Name+"' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.")
 		return nil
 	}
 	fk := &catalog.ForeignKey{
