@@ -244,7 +244,11 @@ func (r *recovery) replaySegment(name string, first, next uint64) error {
 	}
 	if err := r.checkHeader(name, b, segmentMagic, segmentHeader); err != nil {
 		if next == 0 && errors.Is(err, ErrCorrupt) && !laterFrame(b, 0, first, 0) {
-			// The crash came while the segment was made: nothing is in it.
+			// The crash came while the segment was made: nothing is in it. Its
+			// name still says how far the log had come.
+			if first > r.lsn+1 {
+				return r.missing(name, first)
+			}
 			return r.fs.Remove(filepath.Join(r.dir, name))
 		}
 		return err
@@ -253,7 +257,7 @@ func (r *recovery) replaySegment(name string, first, next uint64) error {
 		return r.corrupt(name, 16, "the name does not fit the contents")
 	}
 	if first > r.lsn+1 {
-		return r.corrupt(name, 0, fmt.Sprintf("records %d to %d are missing before it", r.lsn+1, first-1))
+		return r.missing(name, first)
 	}
 	at, lsn := segmentHeader, first
 	for {
@@ -280,6 +284,11 @@ func (r *recovery) replaySegment(name string, first, next uint64) error {
 		return r.corrupt(name, at, "damaged record: later ones are intact")
 	}
 	return r.cut(name, at, len(b))
+}
+
+// missing is the damage of a segment whose predecessor is gone.
+func (r *recovery) missing(name string, first uint64) error {
+	return r.corrupt(name, 0, fmt.Sprintf("records %d to %d are missing before it", r.lsn+1, first-1))
 }
 
 // laterFrame reports whether b has, at or after at, an intact frame of record
