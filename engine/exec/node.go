@@ -78,6 +78,17 @@ func pass(r *run, filter condFunc, sink func() error) error {
 	return sink()
 }
 
+// passRows passes rows that are in memory already as those of source src.
+func passRows(r *run, src int, rows []types.Row, filter condFunc, sink func() error) error {
+	for _, row := range rows {
+		r.rows[src] = row
+		if err := pass(r, filter, sink); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type oneRow struct{}
 
 func (oneRow) run(_ *run, sink func() error) error { return sink() }

@@ -74,7 +74,7 @@ func (n *scanNode) run(r *run, sink func() error) error {
 	t, tx := n.table, (*storage.Tx)(nil)
 	switch n.kind {
 	case plan.ScanPseudo:
-		return n.rows(r, r.rt.PseudoRows(n.slot), sink)
+		return passRows(r, n.src, r.rt.PseudoRows(n.slot), n.filter, sink)
 	case plan.ScanTableVariable:
 		t, tx = r.rt.TableVariable(n.slot)
 	default:
@@ -94,7 +94,9 @@ func (n *scanNode) run(r *run, sink func() error) error {
 		if err != nil || !ok {
 			return err
 		}
-		return n.read(r, tx, t, storage.Range{Lo: storage.Bound{Key: key, Inclusive: true}, Hi: storage.Bound{Key: key, Inclusive: true}, Desc: n.path.desc}, a, sink)
+		rg := storage.Prefix(key)
+		rg.Desc = n.path.desc
+		return n.read(r, tx, t, rg, a, sink)
 	}
 	ranges, err := n.path.ranges(r)
 	if err != nil {
@@ -102,17 +104,6 @@ func (n *scanNode) run(r *run, sink func() error) error {
 	}
 	for _, rg := range ranges {
 		if err := n.read(r, tx, t, rg, a, sink); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rows passes rows that are in memory already.
-func (n *scanNode) rows(r *run, rows []types.Row, sink func() error) error {
-	for _, row := range rows {
-		r.rows[n.src] = row
-		if err := pass(r, n.filter, sink); err != nil {
 			return err
 		}
 	}
@@ -333,11 +324,5 @@ func (n *systemNode) run(r *run, sink func() error) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		r.rows[n.src] = row
-		if err := pass(r, n.filter, sink); err != nil {
-			return err
-		}
-	}
-	return nil
+	return passRows(r, n.src, rows, n.filter, sink)
 }

@@ -80,13 +80,7 @@ func (n *moduleNode) run(r *run, sink func() error) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		r.rows[n.src] = row
-		if err := pass(r, n.filter, sink); err != nil {
-			return err
-		}
-	}
-	return nil
+	return passRows(r, n.src, rows, n.filter, sink)
 }
 
 // jsonNode is OPENJSON.

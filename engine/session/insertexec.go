@@ -263,8 +263,3 @@ func (x *Session) callFunctionFrame(m *catalog.Module, actuals []actual) (*frame
 	x.statement, x.rowCount = statement, rows
 	return f, err
 }
-
-// callTableFunction runs a multi-statement table-valued function.
-func (x *Session) callTableFunction(m *catalog.Module, args []types.Value) ([]types.Row, error) {
-	return x.runTableFunction(m, args)
-}

@@ -77,7 +77,7 @@ func (r *runtime) CallFunction(m *catalog.Module, args []types.Value) (types.Val
 
 // CallTableFunction implements exec.Runtime.
 func (r *runtime) CallTableFunction(m *catalog.Module, args []types.Value) ([]types.Row, error) {
-	return r.x.callTableFunction(m, args)
+	return r.x.runTableFunction(m, args)
 }
 
 // Viewer implements exec.Runtime.

@@ -147,8 +147,7 @@ func (x *Session) Reset(_ context.Context, keepTransaction bool) error {
 	x.context, x.ctxInfo, x.cursors, x.prepared = nil, nil, nil, nil
 	x.lastError, x.rowCount, x.fetchState, x.insertOn = 0, 0, 0, 0
 	x.lastIdentity, x.scope = types.Null, types.Null
-	x.owner.Close()
-	x.owner = x.srv.store.NewOwner(x.id)
+	x.owner.ReleaseAll() // the owner stays: a transaction that is kept is its own
 	return nil
 }
 

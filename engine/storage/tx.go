@@ -47,9 +47,12 @@ func (o *Owner) Holds(res Resource) LockMode { return o.store.locks.held(&o.lock
 // Session returns the number given to NewOwner.
 func (o *Owner) Session() int32 { return o.session }
 
+// ReleaseAll undoes every Lock. The transactions of the owner keep theirs.
+func (o *Owner) ReleaseAll() { o.store.locks.releaseAll(&o.locks) }
+
 // Close releases the session's locks.
 func (o *Owner) Close() {
-	o.store.locks.releaseAll(&o.locks)
+	o.ReleaseAll()
 	o.store.ownersMu.Lock()
 	delete(o.store.owners, o)
 	o.store.ownersMu.Unlock()
