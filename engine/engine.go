@@ -46,6 +46,12 @@ type Options struct {
 	// Defaults to Full with a Dir.
 	Durability Durability
 
+	// CheckpointBytes is how much the log may grow before the tables are written
+	// to a checkpoint: it bounds what recovery has to replay.
+	//
+	// Defaults to 64 MiB.
+	CheckpointBytes int64
+
 	// Name is @@SERVERNAME.
 	//
 	// Defaults to LOOPBROKER.
@@ -77,7 +83,23 @@ type Options struct {
 	//
 	// Defaults to no logging.
 	Logger zerolog.Logger
+
+	// Restore are backups that Open restores before anything else happens. Each
+	// is verified from its beginning to its end before anything is changed, and
+	// all databases come back at once: a crash leaves either all of them or none.
+	// A database that exists and has objects is ErrNotEmpty.
+	Restore []Restore
+
+	// fs is the file system of the store, where a test wants another one.
+	fs storage.FS
 }
+
+// Restore names a backup, and the database that it becomes.
+type Restore = catalog.Restore
+
+// ErrNotEmpty is returned by Open for a backup of a database that exists and has
+// objects.
+var ErrNotEmpty = catalog.ErrNotEmpty
 
 // WithDefaults returns a copy of o with every zero field filled in.
 func (o Options) WithDefaults() Options {
@@ -116,7 +138,10 @@ var ErrNotLoopback = errors.New("engine: listens on loopback addresses only")
 // Open starts an engine. The context bounds the start; Close ends the server.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	o = o.WithDefaults()
-	store, err := storage.Open(ctx, storage.Options{Dir: o.Dir, Durability: o.Durability})
+	store, err := storage.Open(ctx, storage.Options{
+		Dir: o.Dir, Durability: o.Durability, CheckpointBytes: o.CheckpointBytes, FS: o.fs,
+		OldView: oldViewWarning(o.Logger),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
@@ -131,6 +156,11 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 }
 
 func start(base context.Context, o Options, store *storage.Store) (*Server, error) {
+	if len(o.Restore) > 0 {
+		if err := catalog.RestoreAll(base, store, o.Restore, o.Name, time.Now); err != nil {
+			return nil, err
+		}
+	}
 	cat, err := catalog.Open(base, store, o.Name, time.Now)
 	if err != nil {
 		return nil, err

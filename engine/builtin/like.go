@@ -79,9 +79,15 @@ func (p *Pattern) Match(s string) bool {
 	return p.match(p.tokens, appendUnits(buf[:0], s))
 }
 
-// Like is s LIKE pattern ESCAPE escape; it compiles the pattern each time.
+// Like is s LIKE pattern ESCAPE escape.
 func Like(s, pattern string, escape *string, c *types.Collation, unicode bool) (bool, error) {
-	p, err := CompileLike(pattern, escape, c, unicode)
+	var p *Pattern
+	var err error
+	if escape == nil {
+		p, err = patterns.compile(pattern, c, unicode)
+	} else {
+		p, err = CompileLike(pattern, escape, c, unicode)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -77,11 +77,12 @@ func evalPatIndex(c call) (types.Value, error) {
 		return types.Null, err
 	}
 	m := c.matcher(1)
-	p, err := CompileLike(s[0], nil, m.collation, m.unicode)
+	p, err := patterns.compile(s[0], m.collation, m.unicode)
 	if err != nil {
 		return types.Null, err
 	}
-	return c.length(p.find(appendUnits(nil, s[1]))), nil
+	var buf [128]uint16
+	return c.length(p.find(appendUnits(buf[:0], s[1]))), nil
 }
 
 // replaceType is as long as a bounded type can be, (max) if the text that is

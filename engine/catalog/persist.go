@@ -290,7 +290,7 @@ func (s *Server) load(ctx context.Context) error {
 	for cur.Next() {
 		row := cur.Row()
 		switch row[sysClass].Text() {
-		case classDatabase, classLogin, classLink, classConfig:
+		case classDatabase, classLogin, classLink, classConfig, classRowVersion:
 			if err := s.loadServerRow(row); err != nil {
 				return err
 			}
@@ -342,6 +342,8 @@ func (s *Server) loadServerRow(row types.Row) error {
 		}
 		s.links[Fold(l.Name)] = &l
 		return nil
+	case classRowVersion:
+		return s.loadRowVersion(row)
 	default:
 		return json.Unmarshal(text, &s.configs)
 	}

@@ -49,9 +49,6 @@ type Server struct {
 	version atomic.Uint64
 }
 
-// rowVersions is the source of rowversion values.
-type rowVersions struct{ last atomic.Uint64 }
-
 // Database is one database. Its maps are guarded by mu; the objects in them are
 // never changed in place.
 type Database struct {
@@ -166,12 +163,6 @@ func (s *Server) Databases() []*Database {
 	slices.SortFunc(out, func(a, b *Database) int { return int(a.ID) - int(b.ID) })
 	return out
 }
-
-// NextRowVersion returns a new rowversion number.
-func (s *Server) NextRowVersion() uint64 { return s.counters.last.Add(1) }
-
-// LastRowVersion returns the newest rowversion number, as @@DBTS shows it.
-func (s *Server) LastRowVersion() uint64 { return s.counters.last.Load() }
 
 // NextTempID returns a new object id for a temporary object; it is negative.
 func (s *Server) NextTempID() int32 { return s.tempID.Add(-1) }

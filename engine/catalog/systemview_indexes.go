@@ -58,14 +58,22 @@ func init() {
 		}
 	})
 	define("sys", "partitions", []*Column{
-		col("partition_id", bigType), col("object_id", intType), col("index_id", intType), col("partition_number", intType), nullable("rows", bigType),
+		col("partition_id", bigType), col("object_id", intType), col("index_id", intType), col("partition_number", intType), col("hobt_id", bigType),
+		nullable("rows", bigType), col("filestream_filegroup_id", smallType), col("data_compression", tinyType), nullable("data_compression_desc", descType),
+		nullable("xml_compression", bitType), nullable("xml_compression_desc", types.VarChar(3)),
 	}, func(r Reader, add func(...types.Value)) {
 		for _, t := range visibleTables(r) {
-			id := int32(0)
-			if t.HasClustered {
-				id = 1
+			row := func(index int32) {
+				hobt := types.NewBigInt(HobtID(t.ID, index))
+				add(hobt, number(t.ID), number(index), number(1), hobt, types.NewBigInt(t.Store.Rows()), small(0), tiny(0), name("NONE"),
+					flag(false), types.NewVarChar("OFF"))
 			}
-			add(types.NewBigInt(int64(t.ID)), number(t.ID), number(id), number(1), types.NewBigInt(t.Store.Rows()))
+			if !t.HasClustered {
+				row(HeapIndexID)
+			}
+			for _, ix := range t.Indexes {
+				row(ix.ID)
+			}
 		}
 	})
 	define("sys", "sql_modules", []*Column{
@@ -92,4 +100,21 @@ func init() {
 			}
 		}
 	})
+}
+
+// The ids of the two forms of a table's rows, as sys.indexes numbers them.
+const (
+	HeapIndexID      = 0
+	ClusteredIndexID = 1
+)
+
+// HobtID is the id of a heap or B-tree: the hobt_id of sys.partitions, by which
+// sys.dm_tran_locks names the rows of an index.
+func HobtID(object, index int32) int64 {
+	return 1<<56 | int64(uint32(object))<<16 | int64(index)
+}
+
+// HobtObject is the object and index that HobtID was given.
+func HobtObject(hobt int64) (object, index int32) {
+	return int32(uint32(hobt >> 16)), int32(hobt & 0xffff)
 }

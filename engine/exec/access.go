@@ -14,6 +14,8 @@ import (
 // XLOCK void READCOMMITTED and READCOMMITTEDLOCK. READPAST needs READ COMMITTED
 // or REPEATABLE READ (error 650); in a query a hint of one of these levels lets
 // it pass under any session level, and so does a plain seek of a modification.
+// UPDLOCK with TABLOCK locks the table exclusively, and NOWAIT does not go with
+// a lock on the table. Source: "Table hints" in Microsoft's documentation.
 func (r *run) access(t *catalog.Table, h *plan.Hints, target, seek bool) (storage.Access, error) {
 	level := r.rt.Isolation()
 	session := level
@@ -33,7 +35,7 @@ func (r *run) access(t *catalog.Table, h *plan.Hints, target, seek bool) (storag
 			return storage.Access{}, err
 		}
 	}
-	a := storage.Access{Mode: storage.S, ReadPast: h.ReadPast, NoWait: h.NoWait, Timeout: r.timeout}
+	a := storage.Access{Mode: storage.S, ReadPast: h.ReadPast, NoWait: h.NoWait && !h.TabLock && !h.TabLockX, Timeout: r.timeout}
 	switch level {
 	case storage.ReadUncommitted:
 		a.Mode = storage.None
@@ -49,15 +51,10 @@ func (r *run) access(t *catalog.Table, h *plan.Hints, target, seek bool) (storag
 		a.Mode, a.Hold = storage.U, true
 	}
 	switch {
-	case h.TabLockX, h.TabLock && h.XLock:
-		a.Table = storage.X
-	case h.TabLock && target:
+	case h.TabLockX, h.TabLock && locking:
 		a.Table = storage.X
 	case h.TabLock && a.Mode != storage.None:
 		a.Table = storage.S
-		if h.UpdLock {
-			a.Table = storage.U
-		}
 	}
 	return a, r.versions(t, h, level, session, locking, &a)
 }
@@ -101,6 +98,7 @@ func (r *run) view(t *catalog.Table, snapshot bool) (*storage.View, error) {
 	}
 	if v != nil && !snapshot {
 		if r.statementView == nil {
+			v.Own(r.rt.Tx())
 			r.statementView = v
 		} else {
 			v.Close()
@@ -111,14 +109,15 @@ func (r *run) view(t *catalog.Table, snapshot bool) (*storage.View, error) {
 	return v, nil
 }
 
-// readPastAllowed is the rule of error 650.
+// readPastAllowed is the rule of error 650. A modification locks what it reads
+// under READ UNCOMMITTED too.
 func readPastAllowed(h *plan.Hints, level storage.Isolation, target, seek bool) error {
-	if h.ReadCommitted || h.ReadCommittedLock || h.RepeatableRead {
-		if !target {
-			return nil
-		}
+	if !target && (h.ReadCommitted || h.ReadCommittedLock || h.RepeatableRead) {
+		return nil
 	}
-	if level == storage.ReadCommitted || level == storage.RepeatableRead || (target && seek) {
+	switch {
+	case level == storage.ReadCommitted, level == storage.RepeatableRead,
+		target && (seek || level == storage.ReadUncommitted):
 		return nil
 	}
 	return sqlerr.New(650)

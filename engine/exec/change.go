@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/storage"
 	"loopbroker/engine/types"
@@ -11,37 +13,55 @@ import (
 type changeSet struct {
 	ids        []storage.RowID
 	olds, news []types.Row
-	seen       map[storage.RowID]struct{}
+	outs       []types.Row                // of the OUTPUT clause
+	seen       map[storage.RowID]struct{} // nil while there are few
+	// The first ones need no memory of their own: most modifications change one
+	// row.
+	fewIDs  [1]storage.RowID
+	fewOlds [1]types.Row
+	fewNews [1]types.Row
 }
 
 func (s *changeSet) add(id storage.RowID, old, next types.Row) {
+	if s.ids == nil {
+		s.ids, s.olds, s.news = s.fewIDs[:0], s.fewOlds[:0], s.fewNews[:0]
+	}
 	s.ids = append(s.ids, id)
 	s.olds = append(s.olds, old)
 	s.news = append(s.news, next)
 }
 
-// first reports whether the row was not taken before, and remembers it.
+// fewRows is up to how many rows a list is as good as a map.
+const fewRows = 8
+
+// first reports whether the row was not added before.
 func (s *changeSet) first(id storage.RowID) bool {
+	if len(s.ids) <= fewRows {
+		return !slices.Contains(s.ids, id)
+	}
 	if s.seen == nil {
-		s.seen = map[storage.RowID]struct{}{}
+		s.seen = make(map[storage.RowID]struct{}, 4*fewRows)
 	}
-	if _, ok := s.seen[id]; ok {
-		return false
+	for _, added := range s.ids[len(s.seen):] {
+		s.seen[added] = struct{}{}
 	}
-	s.seen[id] = struct{}{}
-	return true
+	_, ok := s.seen[id]
+	return !ok
 }
 
 // insertAll stores new rows, looks up their parents and fires the triggers. It
 // returns the rows that were stored. after runs between storing and triggers.
 func (w *writer) insertAll(r *run, p place, rows []types.Row, columns []int, verb string, after func()) ([]types.Row, error) {
-	stored := make([]types.Row, 0, len(rows))
-	for _, row := range rows {
+	stored := rows
+	for i, row := range rows {
 		ok, err := w.insert(r, p, row)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		switch all := len(stored) == len(rows); {
+		case all && !ok: // the first that is left out
+			stored = append(make([]types.Row, 0, len(rows)-1), rows[:i]...)
+		case !all && ok:
 			stored = append(stored, row)
 		}
 	}

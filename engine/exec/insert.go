@@ -56,6 +56,7 @@ type writes struct {
 	p    place
 	rows []types.Row
 	outs []types.Row
+	few  [1]types.Row // where rows begins: most statements insert one
 }
 
 func (b *insertBody) run(r *run, out func(types.Row) error) (int64, error) {
@@ -111,7 +112,9 @@ func (b *insertBody) begin(r *run) (*writes, error) {
 			return nil, sqlerr.New(545, b.w.table.Name)
 		}
 	}
-	return &writes{p: p}, nil
+	s := &writes{p: p}
+	s.rows = s.few[:0]
+	return s, nil
 }
 
 func (b *insertBody) fromValues(r *run, s *writes) error {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"loopbroker/engine/catalog"
 	"loopbroker/engine/storage"
 	"loopbroker/engine/types"
 )
@@ -35,6 +36,11 @@ type run struct {
 	ctx     context.Context
 	timeout time.Duration
 	views   []tableView
+	// tables are those that the run may read or change. counting says that the
+	// statement, in which their row locks are counted, has begun.
+	tables    []*catalog.Table
+	statement storage.Statement
+	counting  bool
 	// statementView is the one that the run closes.
 	statementView *storage.View
 	keyBuf        []byte
@@ -70,12 +76,13 @@ func (r *run) end() {
 	if r.statementView != nil {
 		r.statementView.Close()
 	}
+	r.statement.End()
 	clear(r.views)
 	clear(r.privates)
 	clear(r.rows)
 	clear(r.ids)
 	clear(r.states)
-	*r = run{rows: r.rows[:0], ids: r.ids[:0], states: r.states[:0], views: r.views[:0], privates: r.privates[:0], keyBuf: r.keyBuf[:0], args: r.args[:0]}
+	*r = run{statement: r.statement, rows: r.rows[:0], ids: r.ids[:0], states: r.states[:0], views: r.views[:0], privates: r.privates[:0], keyBuf: r.keyBuf[:0], args: r.args[:0]}
 	runs.Put(r)
 }
 

@@ -28,7 +28,8 @@ type seekPath struct {
 	keys   []seekKey
 	lo, hi *seekBound
 	desc   bool
-	point  bool // every key has one value and there is no range: one seek
+	single bool // every key has one value
+	point  bool // and there is no range: one seek
 	byKey  bool // a point of the whole clustered key
 }
 
@@ -49,15 +50,16 @@ type seekBound struct {
 
 func (c *compiler) scan(n *plan.Scan) node {
 	s := &scanNode{src: n.Src, kind: n.Kind, slot: n.Slot, table: n.Table, hints: n.Hints, filter: c.conds(n.Filter), target: n.Target}
-	s.path = seekPath{index: n.Path.Index, desc: n.Path.Desc, point: n.Path.Lo == nil && n.Path.Hi == nil}
+	s.path = seekPath{index: n.Path.Index, desc: n.Path.Desc, single: true}
 	for _, k := range n.Path.Keys {
 		key := seekKey{values: c.exprs(k.Values), null: k.Null, t: k.T, desc: k.Desc}
 		if k.Query != nil {
 			key.query = c.query(k.Query)
 		}
-		s.path.point = s.path.point && (k.Null || len(k.Values) == 1)
+		s.path.single = s.path.single && k.Query == nil && (k.Null || len(k.Values) == 1)
 		s.path.keys = append(s.path.keys, key)
 	}
+	s.path.point = s.path.single && n.Path.Lo == nil && n.Path.Hi == nil
 	s.path.byKey = s.path.point && n.Path.Single && n.Path.Index == 0 && n.Table.HasClustered
 	s.path.lo, s.path.hi = c.bound(n.Path.Lo), c.bound(n.Path.Hi)
 	return s
@@ -78,7 +80,7 @@ func (n *scanNode) run(r *run, sink func() error) error {
 	case plan.ScanTableVariable:
 		t, tx = r.rt.TableVariable(n.slot)
 	default:
-		tx = r.rt.Tx()
+		tx = r.tx()
 	}
 	var a storage.Access
 	if n.kind == plan.ScanTable {
@@ -86,6 +88,7 @@ func (n *scanNode) run(r *run, sink func() error) error {
 		if a, err = r.access(t, &n.hints, n.target, n.path.byKey); err != nil {
 			return err
 		}
+		a.Reference = n.src
 	} else {
 		a = storage.Access{Mode: storage.None, Timeout: storage.Forever}
 	}
@@ -96,6 +99,13 @@ func (n *scanNode) run(r *run, sink func() error) error {
 		}
 		rg := storage.Prefix(key)
 		rg.Desc = n.path.desc
+		return n.read(r, tx, t, rg, a, sink)
+	}
+	if n.path.single {
+		rg, ok, err := n.path.oneRange(r)
+		if err != nil || !ok {
+			return err
+		}
 		return n.read(r, tx, t, rg, a, sink)
 	}
 	ranges, err := n.path.ranges(r)
@@ -148,23 +158,56 @@ func (n *scanNode) read(r *run, tx *storage.Tx, t *catalog.Table, rg storage.Ran
 }
 
 // pointKey is the key of a path with one value for each column; ok is false
-// when no row can match.
+// when no row can match. The key is good until the next one is made.
 func (p *seekPath) pointKey(r *run) (key []byte, ok bool, err error) {
-	key = make([]byte, 0, 16*len(p.keys))
+	key = r.keyBuf[:0]
+	r.keyBuf = nil // a query in a value makes keys too
+	key, ok, err = p.appendPrefix(r, key)
+	r.keyBuf = key
+	return key, ok, err
+}
+
+// appendPrefix appends the key of columns with one value each.
+func (p *seekPath) appendPrefix(r *run, key []byte) (_ []byte, ok bool, err error) {
 	for i := range p.keys {
 		k := &p.keys[i]
 		v := types.Null
 		if !k.null {
 			if v, err = k.values[0](r); err != nil || v.IsNull() {
-				return nil, false, err
+				return key, false, err
 			}
 			if v, ok = seekValue(v, k.t); !ok {
-				return nil, false, nil
+				return key, false, nil
 			}
 		}
 		key = types.AppendKey(key, v, k.t, k.desc)
 	}
 	return key, true, nil
+}
+
+// oneRange is the range of a path whose columns have one value each, with a
+// bound on the column after them; ok is false when no row can match. Its keys
+// are good until the next one is made.
+func (p *seekPath) oneRange(r *run) (rg storage.Range, ok bool, err error) {
+	buf := r.keyBuf[:0]
+	r.keyBuf = nil // a query in a value makes keys too
+	if buf, ok, err = p.appendPrefix(r, buf); err != nil || !ok {
+		return rg, false, err
+	}
+	lo, hi, ok, err := p.bounds(r)
+	if err != nil || !ok {
+		return rg, false, err
+	}
+	prefix := len(buf)
+	buf = append(append(buf, buf[:prefix]...), lo.key...)
+	low := len(buf)
+	buf = append(append(buf, buf[:prefix]...), hi.key...)
+	r.keyBuf = buf
+	return storage.Range{
+		Lo:   storage.Bound{Key: buf[prefix:low], Inclusive: lo.inclusive || lo.open},
+		Hi:   storage.Bound{Key: buf[low:], Inclusive: hi.inclusive || hi.open},
+		Desc: p.desc,
+	}, true, nil
 }
 
 // seekValue brings a value to the type of a key column; ok is false when the

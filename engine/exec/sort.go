@@ -195,38 +195,55 @@ func (n *limitNode) run(r *run, sink func() error) error {
 
 // cut passes take frames after the first skip ones; a negative take is all.
 func (n *limitNode) cut(r *run, skip, take int64, sink func() error) error {
-	seen, stopped := int64(0), false
-	var last []types.Value
-	err := n.x.run(r, func() error {
-		seen++
-		if seen <= skip {
-			return nil
-		}
-		if take >= 0 && n.ties != nil {
-			keys, err := n.ties.values(r)
-			if err != nil {
-				return err
-			}
-			if seen > skip+take && n.ties.compare(keys, last) != 0 {
-				stopped = true
-				return errStop
-			}
-			last = keys
-			return sink()
-		}
-		if err := sink(); err != nil {
-			return err
-		}
-		if take >= 0 && seen >= skip+take {
-			stopped = true
-			return errStop
-		}
-		return nil
-	})
-	if stopped && errors.Is(err, errStop) {
+	c := &cutter{skip: skip, take: take, sink: sink}
+	pass := c.pass
+	if take >= 0 && n.ties != nil {
+		pass = func() error { return c.passTies(r, n.ties) }
+	}
+	err := n.x.run(r, pass)
+	if c.stopped && errors.Is(err, errStop) {
 		return nil
 	}
 	return err
+}
+
+// cutter counts the frames that limitNode.cut lets through.
+type cutter struct {
+	skip, take, seen int64
+	stopped          bool
+	last             []types.Value // keys of the last frame, WITH TIES
+	sink             func() error
+}
+
+func (c *cutter) pass() error {
+	if c.seen++; c.seen <= c.skip {
+		return nil
+	}
+	if err := c.sink(); err != nil {
+		return err
+	}
+	if c.take >= 0 && c.seen >= c.skip+c.take {
+		c.stopped = true
+		return errStop
+	}
+	return nil
+}
+
+// passTies lets frames through that are equal to the last one, too.
+func (c *cutter) passTies(r *run, order *sortKeys) error {
+	if c.seen++; c.seen <= c.skip {
+		return nil
+	}
+	keys, err := order.values(r)
+	if err != nil {
+		return err
+	}
+	if c.seen > c.skip+c.take && order.compare(keys, c.last) != 0 {
+		c.stopped = true
+		return errStop
+	}
+	c.last = keys
+	return c.sink()
 }
 
 // percentage is TOP … PERCENT: the rows have to be counted first.

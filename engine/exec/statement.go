@@ -67,6 +67,7 @@ func (e *Expr) Eval(rt Runtime) (types.Value, error) {
 		return v, err
 	}
 	r := newRun(rt, e.sources, e.states)
+	r.tables = e.tables
 	v, err := e.eval(r)
 	r.end()
 	return v, err
@@ -156,6 +157,7 @@ func (s *Statement) Describe() string { return s.plan.Describe() }
 // keep it. rows is what @@ROWCOUNT becomes.
 func (s *Statement) Run(rt Runtime, out func(types.Row) error) (rows int64, err error) {
 	r := newRun(rt, s.plan.Sources, s.plan.States)
+	r.tables = s.plan.Tables
 	defer r.end()
 	rows, err = s.body.run(r, out)
 	if err != nil {
@@ -173,6 +175,7 @@ func (s *Statement) RunInsert(rt Runtime, input []types.Row, out func(types.Row)
 		return 0, sqlerr.Unsupported("rows from EXEC in this statement")
 	}
 	r := newRun(rt, s.plan.Sources, s.plan.States)
+	r.tables = s.plan.Tables
 	defer r.end()
 	rows, err := ins.runInput(r, input, out)
 	if err != nil {
@@ -192,6 +195,7 @@ func (s *Statement) IntoColumns() []Column { return s.into }
 // RunInto runs SELECT … INTO after the caller created the table t.
 func (s *Statement) RunInto(rt Runtime, t *catalog.Table) (int64, error) {
 	r := newRun(rt, s.plan.Sources, s.plan.States)
+	r.tables = s.plan.Tables
 	defer r.end()
 	rows, err := s.body.(*selectBody).runInto(r, t)
 	if err != nil {

@@ -86,7 +86,6 @@ func (b *updateBody) run(r *run, out func(types.Row) error) (int64, error) {
 		return 0, err
 	}
 	var s changeSet
-	var outs []types.Row
 	src := b.w.target.Src
 	err = limited(r, b.root, func() error {
 		r.hit = true
@@ -99,7 +98,7 @@ func (b *updateBody) run(r *run, out func(types.Row) error) (int64, error) {
 			return err
 		}
 		s.add(id, old, row)
-		return b.output.compute(r, &outs)
+		return b.output.compute(r, &s.outs)
 	})
 	if err != nil {
 		return 0, err
@@ -116,7 +115,7 @@ func (b *updateBody) run(r *run, out func(types.Row) error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(s.ids)), b.output.emit(r, outs, out)
+	return int64(len(s.ids)), b.output.emit(r, s.outs, out)
 }
 
 // settle checks rows that were meant for an INSTEAD OF trigger.
@@ -155,7 +154,6 @@ func (b *deleteBody) run(r *run, out func(types.Row) error) (int64, error) {
 		return 0, err
 	}
 	var s changeSet
-	var outs []types.Row
 	src := b.w.target.Src
 	err = limited(r, b.root, func() error {
 		r.hit = true
@@ -164,7 +162,7 @@ func (b *deleteBody) run(r *run, out func(types.Row) error) (int64, error) {
 			return nil
 		}
 		s.add(id, old, nil)
-		return b.output.compute(r, &outs)
+		return b.output.compute(r, &s.outs)
 	})
 	if err != nil {
 		return 0, err
@@ -179,5 +177,5 @@ func (b *deleteBody) run(r *run, out func(types.Row) error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int64(len(s.ids)), b.output.emit(r, outs, out)
+	return int64(len(s.ids)), b.output.emit(r, s.outs, out)
 }

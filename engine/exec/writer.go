@@ -88,7 +88,7 @@ func (w *writer) open(r *run) (place, error) {
 		r.privates = append(r.privates, private{tx, tx.Savepoint()})
 		return place{t, tx}, nil
 	}
-	p := place{w.table, r.rt.Tx()}
+	p := place{w.table, r.tx()}
 	if h := &w.target.Hints; h.TabLock || h.TabLockX {
 		return p, p.tx.Lock(r.ctx, p.table.Store.Resource(), storage.X, r.timeout)
 	}

@@ -51,7 +51,7 @@ func (b *binder) cteRef(n *syntax.TableRef, c *cteScope, nullable bool) (Rel, er
 	if c.self != nil {
 		return b.workTable(n, c, alias)
 	}
-	if _, err := bindHints(n.Hints, nil, false, false); err != nil {
+	if _, err := bindHints(n.Hints, nil); err != nil {
 		return nil, err
 	}
 	rel, cols, err := b.recursive(c)

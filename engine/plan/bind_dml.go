@@ -36,7 +36,7 @@ func (b *binder) insertTarget(te syntax.TableExpr) (*Target, catalog.Object, err
 		default:
 			return nil, nil, fail(n, 259)
 		}
-		if t.Hints, err = bindHints(n.Hints, t.Table, true, true); err != nil {
+		if t.Hints, err = bindHints(n.Hints, t.Table); err != nil {
 			return nil, nil, err
 		}
 	default:

@@ -59,7 +59,7 @@ func (b *binder) table(te syntax.TableExpr, nullable bool) (Rel, error) {
 	case *syntax.TableRef:
 		return b.tableRef(n, nullable)
 	case *syntax.VariableRef:
-		return b.variableRef(n, false)
+		return b.variableRef(n)
 	case *syntax.DerivedTable:
 		q, err := b.derivedQuery(n)
 		if err != nil {
@@ -185,7 +185,7 @@ func (b *binder) tableRef(n *syntax.TableRef, nullable bool) (Rel, error) {
 func (b *binder) objectRef(n *syntax.TableRef, o catalog.Object, nullable bool) (Rel, error) {
 	switch t := o.(type) {
 	case *catalog.Table:
-		h, err := bindHints(n.Hints, t, false, false)
+		h, err := bindHints(n.Hints, t)
 		if err != nil {
 			return nil, err
 		}
@@ -226,18 +226,22 @@ func (b *binder) objectRef(n *syntax.TableRef, o catalog.Object, nullable bool) 
 	return nil, fail(n, 208, n.Name.Object.Name)
 }
 
-// hintAll applies the hints of a reference to a view to the tables inside it.
+// hintAll applies the hints of a reference to a view to the tables inside it,
+// beside those that they have there: error 4138.
 func (b *binder) hintAll(rel Rel, n *syntax.TableRef) error {
 	if len(n.Hints) == 0 {
 		return nil
 	}
-	var err error
+	h, err := bindHints(n.Hints, nil)
+	if err != nil {
+		return err
+	}
 	eachScan(&rel, func(s *Scan) {
-		if h, e := bindHints(n.Hints, nil, false, false); e != nil {
-			err = e
-		} else {
-			s.Hints = h
+		both, ok := s.Hints.with(h)
+		if !ok && err == nil {
+			err = fail(n, 4138, s.Table.Schema+"."+s.Table.Name)
 		}
+		s.Hints = both
 	})
 	return err
 }
@@ -275,12 +279,12 @@ func (b *binder) systemView(n *syntax.TableRef, v *catalog.SystemView) (Rel, err
 }
 
 // variableRef binds a table variable.
-func (b *binder) variableRef(n *syntax.VariableRef, target bool) (Rel, error) {
+func (b *binder) variableRef(n *syntax.VariableRef) (Rel, error) {
 	slot, t, err := b.env.TableVariable(n.Name)
 	if err != nil {
 		return nil, lineOf(n, err)
 	}
-	h, err := bindHints(n.Hints, t, target, false)
+	h, err := bindHints(n.Hints, t)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (c *changed) hint(n *syntax.TableRef) error {
 	if c.target.scan == nil {
 		return nil
 	}
-	h, err := bindHints(n.Hints, c.target.scan.Table, true, false)
+	h, err := bindHints(n.Hints, c.target.scan.Table)
 	if err == nil {
 		c.target.scan.Hints = h
 	}
@@ -134,9 +134,7 @@ func (b *binder) resolveTarget(te syntax.TableExpr, c *changed) error {
 	if c.object == nil {
 		c.object = c.scan.Table
 	}
-	if c.scan.Hints.NoLock {
-		return fail(te, 1065)
-	}
+	c.scan.Hints.NoLock = false // in FROM it is ignored for the target
 	c.scan.Target = true
 	return nil
 }

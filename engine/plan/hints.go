@@ -31,35 +31,51 @@ func (h Hints) levels() int {
 	return n
 }
 
-// bindHints checks the hints of a reference to t (nil for what has no rows of
-// its own). target says that the statement changes the table.
-func bindHints(list []syntax.Hint, t *catalog.Table, target, insert bool) (Hints, error) {
+// bindHints reads the hints of a reference to t, nil for what has no rows of its
+// own. The parser has refused those that do not go together.
+func bindHints(list []syntax.Hint, t *catalog.Table) (Hints, error) {
 	h := Hints{Index: -1}
 	for i := range list {
 		if err := h.add(&list[i], t); err != nil {
 			return h, lineOf(list[i], err)
 		}
 	}
-	if len(list) == 0 {
-		return h, nil
-	}
+	return h, nil
+}
+
+// conflict reports whether the hints of a table inside a view and those of the
+// reference to the view exclude each other: two levels, two granularities,
+// UPDLOCK and XLOCK, NOLOCK and what needs a lock. In one list the parser finds
+// that.
+func (h Hints) conflict() bool {
 	granular := 0
 	for _, b := range []bool{h.RowLock, h.PagLock, h.TabLock || h.TabLockX} {
 		if b {
 			granular++
 		}
 	}
-	switch {
-	case target && h.NoLock:
-		return h, fail(list[0], 1065)
-	case insert && h.ReadPast:
-		return h, fail(list[0], 4102)
-	case h.levels() > 1, granular > 1,
-		h.NoLock && (h.UpdLock || h.XLock || h.TabLock || h.TabLockX || h.RowLock || h.PagLock || h.ReadPast),
-		h.Serializable && h.ReadPast, h.UpdLock && h.XLock:
-		return h, fail(list[0], 1047)
+	return h.levels() > 1 || granular > 1 || (h.UpdLock && h.XLock) ||
+		(h.NoLock && (h.UpdLock || h.XLock || granular > 0))
+}
+
+// with returns the hints of a table inside a view together with those of a
+// reference to the view; ok is false if they conflict.
+func (h Hints) with(view Hints) (both Hints, ok bool) {
+	both = view
+	both.Index, both.HasIndex = h.Index, h.HasIndex
+	for _, f := range []struct {
+		into *bool
+		is   bool
+	}{
+		{&both.NoLock, h.NoLock}, {&both.ReadCommitted, h.ReadCommitted}, {&both.ReadCommittedLock, h.ReadCommittedLock},
+		{&both.RepeatableRead, h.RepeatableRead}, {&both.Serializable, h.Serializable}, {&both.ReadPast, h.ReadPast},
+		{&both.UpdLock, h.UpdLock}, {&both.XLock, h.XLock}, {&both.RowLock, h.RowLock}, {&both.PagLock, h.PagLock},
+		{&both.TabLock, h.TabLock}, {&both.TabLockX, h.TabLockX}, {&both.NoWait, h.NoWait},
+		{&both.ForceSeek, h.ForceSeek}, {&both.ForceScan, h.ForceScan},
+	} {
+		*f.into = *f.into || f.is
 	}
-	return h, nil
+	return both, !both.conflict()
 }
 
 func (h *Hints) add(n *syntax.Hint, t *catalog.Table) error {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"loopbroker/engine/catalog"
@@ -25,6 +26,12 @@ const (
 var applockModes = map[string]storage.LockMode{
 	"intentshared": storage.IS, "shared": storage.S, "update": storage.U,
 	"intentexclusive": storage.IX, "exclusive": storage.X,
+}
+
+// applockNames are the names of APPLOCK_MODE.
+var applockNames = map[string]storage.LockMode{
+	"Shared": applockModes["shared"], "Update": applockModes["update"], "Exclusive": applockModes["exclusive"],
+	"IntentShared": applockModes["intentshared"], "IntentExclusive": applockModes["intentexclusive"],
 }
 
 func init() {
@@ -61,8 +68,12 @@ func (x *Session) applockResource(principal, name string) (storage.Resource, boo
 	if p.ID != catalog.PublicID && x.ident.user.ID != catalog.DBOID && x.ident.user.ID != p.ID && !x.db.IsMember(x.ident.user.ID, p.Name) {
 		return storage.Resource{}, false
 	}
-	return storage.ApplicationResource(x.db.ID, p.Name+"\x00"+name), true
+	return storage.ApplicationResource(x.db.ID, strconv.Itoa(int(p.ID))+applicationSeparator+name), true
 }
+
+// applicationSeparator stands between the principal and the name of an
+// application lock.
+const applicationSeparator = "\x00"
 
 func getAppLock(x *Session, c *sysCall) (int32, error) {
 	mode, ok := applockModes[catalog.Fold(c.text(1))]
@@ -90,6 +101,7 @@ func getAppLock(x *Session, c *sysCall) (int32, error) {
 	default:
 		return applockInvalid, nil
 	}
+	x.info.refresh(x) // it may wait
 	granted := int32(applockGranted)
 	err := lock(x.ctx, res, mode, 0)
 	if errors.Is(err, storage.ErrLockTimeout) && timeout != 0 {

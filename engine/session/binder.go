@@ -54,6 +54,7 @@ func (b *binder) root() *binder {
 func (b *binder) stable(database uint32, id int32) error {
 	r := storage.ObjectResource(database, catalog.StoreID(database, id))
 	root := b.root()
+	b.x.info.refresh(b.x) // it may wait
 	if err := b.x.owner.Lock(b.x.ctx, r, storage.SchS, b.x.opts.lockTimeout); err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (b *binder) Relation(n syntax.Name) (catalog.Object, error) {
 	if o == nil {
 		return nil, sqlerr.New(208, displayName(n)).At(n.Line)
 	}
-	if o.Kind() == catalog.KindSystemView {
+	if o.Kind() == catalog.KindSystemView || isSystemFunction(o) {
 		return o, nil
 	}
 	if err := b.stable(db.ID, o.Head().ID); err != nil {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"loopbroker/engine/catalog"
@@ -115,9 +116,10 @@ type actual struct {
 	setCursor func(cur *cursor)
 }
 
-// actuals evaluates the arguments of a call.
+// actuals evaluates the arguments of a call. They are good until the caller
+// drops them.
 func (x *Session) actuals(f *frame, args []argument) ([]actual, error) {
-	out := make([]actual, len(args))
+	out := x.newActuals(len(args))
 	for i := range args {
 		a := &args[i]
 		out[i] = actual{name: a.name, isDef: a.isDef, output: a.output}
@@ -165,6 +167,20 @@ func (x *Session) actuals(f *frame, args []argument) ([]actual, error) {
 	return out, nil
 }
 
+// newActuals returns n empty arguments. They are good until the caller drops
+// them.
+func (x *Session) newActuals(n int) []actual {
+	base := len(x.argStack)
+	x.argStack = slices.Grow(x.argStack, n)[:base+n]
+	return x.argStack[base : base+n : base+n]
+}
+
+// dropActuals forgets the arguments above base.
+func (x *Session) dropActuals(base int) {
+	clear(x.argStack[base:])
+	x.argStack = x.argStack[:base]
+}
+
 // execute runs EXEC.
 func (x *Session) execute(f *frame, e *execStatement) error {
 	if x.functions > 0 {
@@ -177,6 +193,7 @@ func (x *Session) execute(f *frame, e *execStatement) error {
 	if err != nil {
 		return err
 	}
+	defer x.dropActuals(len(x.argStack))
 	args, err := x.actuals(f, e.args)
 	if err != nil {
 		return err
@@ -404,11 +421,12 @@ func isCountMismatch(err error) bool {
 func (x *Session) bindArguments(f *frame, name string, args []actual) error {
 	params := f.prog.params
 	given := make([]bool, len(params))
+	next := 0
 	for i := range args {
 		a := &args[i]
 		at := i
 		if a.name != "" {
-			if at = findParameter(params, a.name); at < 0 {
+			if at = findParameter(params, a.name, next); at < 0 {
 				if len(params) == 0 {
 					return sqlerr.New(8146, name)
 				}
@@ -426,7 +444,7 @@ func (x *Session) bindArguments(f *frame, name string, args []actual) error {
 		if err := x.bindArgument(f, name, &params[at], a); err != nil {
 			return err
 		}
-		given[at] = !a.isDef
+		given[at], next = !a.isDef, at+1
 	}
 	for i := range params {
 		if given[i] || params[i].table {
@@ -446,7 +464,12 @@ func (x *Session) bindArguments(f *frame, name string, args []actual) error {
 	return nil
 }
 
-func findParameter(params []parameter, name string) int {
+// findParameter returns the position of a parameter, -1 if there is none of the
+// name. It looks at position likely first.
+func findParameter(params []parameter, name string, likely int) int {
+	if likely < len(params) && params[likely].name == name {
+		return likely
+	}
 	for i := range params {
 		if strings.EqualFold(params[i].name, name) {
 			return i
@@ -500,7 +523,7 @@ func (x *Session) returnOutputs(f *frame, args []actual) error {
 		}
 		at := i
 		if a.name != "" {
-			at = findParameter(f.prog.params, a.name)
+			at = findParameter(f.prog.params, a.name, i)
 		}
 		slot := f.prog.params[at].slot
 		if f.prog.params[at].typ.Kind == types.KindCursor {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ func (c *compiler) statements(list []syntax.Statement) error {
 // statement compiles one statement.
 func (c *compiler) statement(s syntax.Statement) error {
 	if err := c.declared(s); err != nil {
+		return err
+	}
+	if err := checkTransactionName(s); err != nil {
 		return err
 	}
 	if c.inFunction() {
@@ -60,7 +64,7 @@ func (c *compiler) statement(s syntax.Statement) error {
 		return c.queryStatement(s)
 	}
 	for _, family := range []func(syntax.Statement) bool{
-		c.simpleStatement, c.transactionStatement, c.setStatement, c.execStatement, c.cursorStatement, c.ddlStatement, c.securityStatement,
+		c.simpleStatement, c.transactionStatement, c.backupStatement, c.setStatement, c.dbccStatement, c.execStatement, c.cursorStatement, c.ddlStatement, c.securityStatement,
 	} {
 		if family(s) {
 			return nil
@@ -321,7 +325,12 @@ func (c *compiler) simpleStatement(s syntax.Statement) bool {
 	case *syntax.Checkpoint:
 		c.emit(s, func(x *Session, _ *frame) error { return x.srv.store.Checkpoint(x.ctx) })
 	case *syntax.Reconfigure:
-		c.emit(s, func(*Session, *frame) error { return nil }) // values take effect when they are set
+		c.emit(s, func(x *Session, _ *frame) error { // values take effect when they are set
+			if x.txn.count > 0 {
+				return sqlerr.New(574, "CONFIG")
+			}
+			return nil
+		})
 	case *syntax.Kill:
 		c.killStatement(s)
 	case *syntax.InsertBulk:
@@ -376,8 +385,11 @@ func (c *compiler) useStatement(s *syntax.Use) {
 func (c *compiler) killStatement(s *syntax.Kill) {
 	value := newLazyExpr(s.Session)
 	c.emit(s, func(x *Session, f *frame) error {
-		if !x.ident.login.Sysadmin() {
+		switch {
+		case !x.mayKill():
 			return sqlerr.New(6102)
+		case x.txn.count > 0:
+			return sqlerr.New(6115)
 		}
 		v, err := value.eval(x, f)
 		if err != nil {
@@ -388,6 +400,12 @@ func (c *compiler) killStatement(s *syntax.Kill) {
 		}
 		return x.srv.kill(int32(v.Int()), x.id)
 	})
+}
+
+// mayKill reports whether the session has the permission ALTER ANY CONNECTION.
+func (x *Session) mayKill() bool {
+	l := x.ident.login
+	return x.ident.database == nil && (l.Sysadmin() || slices.Contains(l.Roles, "processadmin"))
 }
 
 // waitFor compiles WAITFOR. The delay moves in the steps of datetime, 1/300 s.
@@ -426,8 +444,8 @@ func untilTimeOfDay(now time.Time, at time.Duration) time.Duration {
 
 // sleep waits, or ends with the request.
 func (x *Session) sleep(d time.Duration) error {
-	x.info.wait("WAITFOR")
-	defer x.info.wait("")
+	x.info.wait(x, "WAITFOR")
+	defer x.info.wait(x, "")
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

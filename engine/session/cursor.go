@@ -162,7 +162,7 @@ func (x *Session) cursorOp(f *frame, op, name string) error {
 		if !cur.open {
 			return sqlerr.New(16917)
 		}
-		cur.open, cur.rows = false, nil
+		cur.close()
 	case "DEALLOCATE":
 		if strings.HasPrefix(name, "@") {
 			delete(f.cursorVars, f.prog.index[catalog.Fold(name)])
@@ -178,6 +178,26 @@ func (x *Session) cursorOp(f *frame, op, name string) error {
 	return nil
 }
 
+// closeCursors closes all cursors of the session, as the end of a transaction
+// does under SET CURSOR_CLOSE_ON_COMMIT ON. They stay declared.
+func (x *Session) closeCursors() {
+	for _, cur := range x.cursors {
+		cur.close()
+	}
+	for f := x.frame; f != nil; f = f.caller {
+		for _, cur := range f.cursors {
+			cur.close()
+		}
+		for _, cur := range f.cursorVars {
+			if cur != nil {
+				cur.close()
+			}
+		}
+	}
+}
+
+func (c *cursor) close() { c.open, c.rows = false, nil }
+
 func (x *Session) openCursor(caller *frame, cur *cursor) error {
 	f := x.newFrame(cur.prog, caller.module, caller)
 	f.vars, f.tables, f.inserted, f.deleted = cur.vars, cur.tables, caller.inserted, caller.deleted
@@ -188,6 +208,7 @@ func (x *Session) openCursor(caller *frame, cur *cursor) error {
 	if err := x.permitted(f, stmt); err != nil {
 		return err
 	}
+	x.openImplicit()
 	cur.rows, cur.at, cur.cols = nil, -1, stmt.Columns()
 	err = x.inStatement(f, access{tables: stmt.Tables(), modules: stmt.Modules()}, func() error {
 		_, err := stmt.Run(&f.rt, func(r types.Row) error {
@@ -233,6 +254,7 @@ func (x *Session) fetchRow(f *frame, direction, name string, n *lazyExpr, slots 
 	if !cur.open {
 		return sqlerr.New(16917)
 	}
+	x.openImplicit()
 	if direction != "NEXT" && direction != "" && !cur.def.scroll {
 		return sqlerr.New(16911, strings.ToLower(direction))
 	}

@@ -112,7 +112,12 @@ func (x *Session) alterSet(ch *catalog.Change, db *catalog.Database, t *catalog.
 		if o.Name != "LOCK_ESCALATION" {
 			return sqlerr.Unsupported("ALTER TABLE SET " + o.Name)
 		}
-		changed.LockEscalation = o.Value
+		switch o.Value {
+		case "TABLE", "AUTO", "DISABLE":
+			changed.LockEscalation = o.Value
+		default:
+			return sqlerr.New(102, o.Value)
+		}
 	}
 	return x.put(ch, db, t, changed)
 }

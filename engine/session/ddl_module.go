@@ -434,6 +434,9 @@ func (x *Session) pseudoTable(m *catalog.Module) (*catalog.Table, error) {
 // runTableFunction runs a multi-statement table-valued function and returns the
 // rows of its table.
 func (x *Session) runTableFunction(m *catalog.Module, args []types.Value) ([]types.Row, error) {
+	if isSystemFunction(m) {
+		return systemRows[m](x, args)
+	}
 	m, p, err := x.moduleProgram(m)
 	if err != nil {
 		return nil, err

@@ -219,6 +219,9 @@ func (x *Session) alterDatabase(ch *catalog.Change, s *syntax.AlterDatabase) err
 	if s.Collation.Name != "" || s.ModifyName.Name != "" {
 		return sqlerr.Unsupported("ALTER DATABASE other than SET")
 	}
+	if err := x.useFor(db, s); err != nil {
+		return err
+	}
 	o := db.Options()
 	for _, opt := range s.Options {
 		on := opt.Value == "ON"
@@ -228,7 +231,9 @@ func (x *Session) alterDatabase(ch *catalog.Change, s *syntax.AlterDatabase) err
 		case "ALLOW_SNAPSHOT_ISOLATION":
 			o.AllowSnapshot = on
 		case "DELAYED_DURABILITY":
-			o.DelayedDurability = opt.Value
+			if err := x.setDelayedDurability(&o, opt.Value); err != nil {
+				return err
+			}
 		case "COMPATIBILITY_LEVEL":
 			n, err := strconv.Atoi(opt.Value)
 			if err != nil || n < 100 || n > 160 || n%10 != 0 {
@@ -561,12 +566,12 @@ func (x *Session) dropType(ch *catalog.Change, s *syntax.Drop, n syntax.Name) er
 }
 
 func (x *Session) dropDatabase(ch *catalog.Change, s *syntax.Drop, n syntax.Name) error {
+	if x.txn.count > 0 {
+		return sqlerr.New(574, "DROP DATABASE")
+	}
 	db, ok := x.srv.cat.Database(n.Object.Name)
 	if !ok {
 		return absent(s, n)
-	}
-	if x.txn.count > 0 {
-		return sqlerr.New(226, "DROP DATABASE")
 	}
 	if db.ID <= catalog.MSDBID {
 		return sqlerr.New(3708, "drop", "database", db.Name)

@@ -5,133 +5,207 @@ import (
 	"time"
 
 	"loopbroker/engine/catalog"
+	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/types"
 )
 
 // dynamicViews are the dynamic management views, by folded name.
 var dynamicViews = map[string]*catalog.SystemView{}
 
-// dynamicView registers a view that only shows what a sysadmin, or the session
-// itself, may see.
-func dynamicView(name string, cols []*catalog.Column, rows func(x *Session) []types.Row) {
-	v := &catalog.SystemView{Columns: cols, Rows: func(v catalog.Viewer) ([]types.Row, error) { return rows(v.(viewer).x), nil }}
+// field is a column of a dynamic management view with what it shows of a T. A
+// column without a value is always NULL.
+type field[T any] struct {
+	name     string
+	typ      types.Type
+	nullable bool
+	value    func(*T) types.Value
+}
+
+// number is a numeric column that is never NULL.
+func number[T any](name string, t types.Type, value func(*T) int64) field[T] {
+	return field[T]{name, t, false, func(r *T) types.Value { return wholeOf(t, value(r)) }}
+}
+
+// fixed is a numeric column that shows the same number everywhere: what it
+// counts does not exist in this engine.
+func fixed[T any](name string, t types.Type, n int64) field[T] {
+	v := wholeOf(t, n)
+	return field[T]{name, t, false, func(*T) types.Value { return v }}
+}
+
+// word is a character column that is never NULL.
+func word[T any](name string, t types.Type, value func(*T) string) field[T] {
+	return field[T]{name, t, false, func(r *T) types.Value { return types.NewString(t.Kind, value(r)) }}
+}
+
+// wordOrNull is a character column that is NULL where its text is empty.
+func wordOrNull[T any](name string, t types.Type, value func(*T) string) field[T] {
+	return field[T]{name, t, true, func(r *T) types.Value {
+		if s := value(r); s != "" {
+			return types.NewString(t.Kind, s)
+		}
+		return types.Null
+	}}
+}
+
+// truth is a bit column.
+func truth[T any](name string, value func(*T) bool) field[T] {
+	return field[T]{name, types.TypeBit, false, func(r *T) types.Value { return types.NewBit(value(r)) }}
+}
+
+// moment is a datetime column that is NULL for the zero time.
+func moment[T any](name string, value func(*T) time.Time) field[T] {
+	return field[T]{name, types.TypeDateTime, true, func(r *T) types.Value {
+		if t := value(r); !t.IsZero() {
+			return types.FromGoTime(types.KindDateTime, 3, t.UTC())
+		}
+		return types.Null
+	}}
+}
+
+// bytesOrNull is a binary column that is NULL where there are no bytes.
+func bytesOrNull[T any](name string, t types.Type, value func(*T) []byte) field[T] {
+	return field[T]{name, t, true, func(r *T) types.Value {
+		if b := value(r); b != nil {
+			return types.NewBinary(t.Kind, string(b))
+		}
+		return types.Null
+	}}
+}
+
+// computed is a column with a value of its own making.
+func computed[T any](name string, t types.Type, value func(*T) types.Value) field[T] {
+	return field[T]{name, t, true, value}
+}
+
+// unset is a column that is always NULL.
+func unset[T any](name string, t types.Type) field[T] {
+	return field[T]{name: name, typ: t, nullable: true}
+}
+
+// wholeOf is a whole number of a type.
+func wholeOf(t types.Type, n int64) types.Value {
+	switch t.Kind {
+	case types.KindSmallInt:
+		return types.NewSmallInt(n)
+	case types.KindBigInt:
+		return types.NewBigInt(n)
+	case types.KindTinyInt:
+		return types.NewTinyInt(n)
+	case types.KindReal:
+		return types.NewReal(float64(n))
+	}
+	return types.NewInt(n)
+}
+
+// columnsOfFields are the columns of a view.
+func columnsOfFields[T any](fields []field[T]) []*catalog.Column {
+	cols := make([]*catalog.Column, len(fields))
+	for i, f := range fields {
+		cols[i] = &catalog.Column{ID: int32(i + 1), Name: f.name, Type: f.typ, Nullable: f.nullable}
+	}
+	return cols
+}
+
+// rowsOfFields are the rows that fields show of a list.
+func rowsOfFields[T any](fields []field[T], list []T) []types.Row {
+	rows := make([]types.Row, len(list))
+	for i := range list {
+		row := make(types.Row, len(fields))
+		for c, f := range fields {
+			if f.value != nil {
+				row[c] = f.value(&list[i])
+			}
+		}
+		rows[i] = row
+	}
+	return rows
+}
+
+// ownView registers a view in which everybody sees what is his own, and who may
+// view the server's state sees all. The source takes care of that.
+func ownView[T any](name string, source func(x *Session) []T, fields ...field[T]) {
+	register(name, fields, func(x *Session) ([]T, error) { return source(x), nil })
+}
+
+// stateView registers a view for those who may view the server's state, error
+// 300 and 297.
+func stateView[T any](name string, source func(x *Session) []T, fields ...field[T]) {
+	guardedView(name, "PERFORMANCE", source, fields...)
+}
+
+// guardedView registers a view that takes the permission VIEW SERVER … STATE.
+func guardedView[T any](name, kind string, source func(x *Session) []T, fields ...field[T]) {
+	register(name, fields, func(x *Session) ([]T, error) {
+		if err := x.mayViewState(kind); err != nil {
+			return nil, err
+		}
+		return source(x), nil
+	})
+}
+
+func register[T any](name string, fields []field[T], source func(x *Session) ([]T, error)) {
+	v := &catalog.SystemView{Columns: columnsOfFields(fields), Rows: func(v catalog.Viewer) ([]types.Row, error) {
+		list, err := source(v.(viewer).x)
+		if err != nil {
+			return nil, err
+		}
+		return rowsOfFields(fields, list), nil
+	}}
 	v.Name, v.Schema, v.ID = name, "sys", -int32(1000+len(dynamicViews))
 	dynamicViews[name] = v
 }
 
-func column(name string, t types.Type, nullable bool) *catalog.Column {
-	return &catalog.Column{Name: name, Type: t, Nullable: nullable}
+// systemFunctions are the dynamic management functions, by folded name, and
+// systemRows what computes their rows.
+var (
+	systemFunctions = map[string]*catalog.Module{}
+	systemRows      = map[*catalog.Module]func(x *Session, args []types.Value) ([]types.Row, error){}
+)
+
+// systemFunction registers a dynamic management function.
+func systemFunction[T any](name string, params []catalog.Parameter, source func(x *Session, args []types.Value) ([]T, error), fields ...field[T]) {
+	m := &catalog.Module{ModuleKind: catalog.KindTableFunction, Parameters: params, Columns: columnsOfFields(fields)}
+	m.Name, m.Schema, m.ID = name, "sys", -int32(2000+len(systemFunctions))
+	systemFunctions[name] = m
+	systemRows[m] = func(x *Session, args []types.Value) ([]types.Row, error) {
+		list, err := source(x, args)
+		if err != nil {
+			return nil, err
+		}
+		return rowsOfFields(fields, list), nil
+	}
 }
 
-func numbered(cols ...*catalog.Column) []*catalog.Column {
-	for i, c := range cols {
-		c.ID = int32(i + 1)
+// isSystemFunction reports whether an object is a dynamic management function.
+func isSystemFunction(o catalog.Object) bool {
+	m, ok := o.(*catalog.Module)
+	return ok && systemRows[m] != nil
+}
+
+// viewsState reports whether the session has the permission VIEW SERVER STATE:
+// that of a member of a server role that brings it, in a context that reaches
+// beyond the database.
+func (x *Session) viewsState() bool {
+	l := x.ident.login
+	return x.ident.database == nil && (l.Sysadmin() || slices.Contains(l.Roles, "serveradmin") || slices.Contains(l.Roles, "processadmin"))
+}
+
+// mayViewState refuses who may not view the server's state: message 300 names
+// the permission, and error 297 follows.
+func (x *Session) mayViewState(kind string) error {
+	if x.viewsState() {
+		return nil
 	}
-	return cols
+	return x.after(sqlerr.New(300, "VIEW SERVER "+kind+" STATE", "server", "master"), sqlerr.New(297))
 }
 
 // visibleSessions are the sessions that a viewer may see.
 func visibleSessions(x *Session) []Info {
 	x.info.refresh(x)
 	all := x.srv.Sessions()
-	if x.ident.login.Sysadmin() {
+	if x.viewsState() {
 		return all
 	}
 	return slices.DeleteFunc(all, func(i Info) bool { return i.ID != x.id })
-}
-
-func instant(t time.Time) types.Value { return types.FromGoTime(types.KindDateTime, 3, t.UTC()) }
-
-func textOrNull(s string) types.Value {
-	if s == "" {
-		return types.Null
-	}
-	return types.NewNVarChar(s)
-}
-
-func init() {
-	text := types.NVarChar(128)
-	dynamicView("dm_exec_sessions", numbered(
-		column("session_id", types.TypeSmallInt, false), column("login_time", types.TypeDateTime, false),
-		column("host_name", text, true), column("program_name", text, true), column("host_process_id", types.TypeInt, true),
-		column("client_interface_name", text, true), column("login_name", text, false), column("status", types.NVarChar(30), false),
-		column("last_request_start_time", types.TypeDateTime, false), column("row_count", types.TypeBigInt, false),
-		column("prev_error", types.TypeInt, false), column("original_login_name", text, false),
-		column("transaction_isolation_level", types.TypeSmallInt, false), column("lock_timeout", types.TypeInt, false),
-		column("database_id", types.TypeSmallInt, false), column("open_transaction_count", types.TypeInt, false),
-		column("is_user_process", types.TypeBit, false),
-	), func(x *Session) []types.Row {
-		var rows []types.Row
-		for _, i := range visibleSessions(x) {
-			status := "sleeping"
-			if i.Running {
-				status = "running"
-			}
-			rows = append(rows, types.Row{
-				types.NewSmallInt(int64(i.ID)), instant(i.LoginTime), textOrNull(i.Host), textOrNull(i.Program),
-				types.NewInt(int64(i.ProcessID)), textOrNull(i.Client), types.NewNVarChar(i.Login), types.NewNVarChar(status),
-				instant(i.LastRequest), types.NewBigInt(i.RowCount), types.NewInt(int64(i.LastError)), types.NewNVarChar(i.OriginalLogin),
-				types.NewSmallInt(int64(i.Isolation)), types.NewInt(i.LockTimeout), types.NewSmallInt(int64(i.DatabaseID)),
-				types.NewInt(int64(i.Transactions)), types.NewBit(true),
-			})
-		}
-		return rows
-	})
-	dynamicView("dm_exec_connections", numbered(
-		column("session_id", types.TypeInt, true), column("connect_time", types.TypeDateTime, false),
-		column("net_transport", types.NVarChar(40), false), column("protocol_type", types.NVarChar(40), true),
-		column("encrypt_option", types.NVarChar(40), false), column("auth_scheme", types.NVarChar(40), false),
-		column("net_packet_size", types.TypeInt, true), column("client_net_address", types.VarChar(48), true),
-		column("local_net_address", types.VarChar(48), true),
-	), func(x *Session) []types.Row {
-		var rows []types.Row
-		for _, i := range visibleSessions(x) {
-			encrypted := "FALSE"
-			if i.Encrypted {
-				encrypted = "TRUE"
-			}
-			rows = append(rows, types.Row{
-				types.NewInt(int64(i.ID)), instant(i.LoginTime), types.NewNVarChar("TCP"), types.NewNVarChar("TSQL"),
-				types.NewNVarChar(encrypted), types.NewNVarChar("SQL"), types.NewInt(int64(i.PacketSize)),
-				types.NewVarChar(i.NetAddress), types.NewVarChar(i.LocalAddr),
-			})
-		}
-		return rows
-	})
-	dynamicView("dm_exec_requests", numbered(
-		column("session_id", types.TypeSmallInt, false), column("request_id", types.TypeInt, false),
-		column("start_time", types.TypeDateTime, false), column("status", types.NVarChar(30), false),
-		column("command", types.NVarChar(32), false), column("database_id", types.TypeSmallInt, false),
-		column("blocking_session_id", types.TypeSmallInt, true), column("wait_type", types.NVarChar(60), true),
-		column("wait_resource", types.NVarChar(256), false), column("open_transaction_count", types.TypeInt, false),
-	), requestRows)
-	lockViews()
-}
-
-// requestRows are the running requests with who blocks them.
-func requestRows(x *Session) []types.Row {
-	blockers := map[int32]lockWait{}
-	for _, w := range x.srv.lockWaits() {
-		blockers[w.session] = w
-	}
-	var rows []types.Row
-	for _, i := range visibleSessions(x) {
-		if !i.Running {
-			continue
-		}
-		status, wait := "running", i.Wait
-		b, blocked := blockers[i.ID]
-		if blocked {
-			wait = "LCK_M_" + b.mode
-		}
-		if wait != "" {
-			status = "suspended"
-		}
-		rows = append(rows, types.Row{
-			types.NewSmallInt(int64(i.ID)), types.NewInt(0), instant(i.LastRequest), types.NewNVarChar(status),
-			types.NewNVarChar("BATCH"), types.NewSmallInt(int64(i.DatabaseID)), types.NewSmallInt(int64(b.blocker)),
-			textOrNull(wait), types.NewNVarChar(b.resource), types.NewInt(int64(i.Transactions)),
-		})
-	}
-	return rows
 }

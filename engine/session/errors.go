@@ -139,7 +139,7 @@ func (x *Session) sqlError(err error) *sqlerr.Error {
 	case errors.Is(err, storage.ErrClosed):
 		return sqlerr.New(6005)
 	case errors.Is(err, storage.ErrLogFull):
-		return sqlerr.New(9002, x.db.Name, "LOG_BACKUP")
+		return sqlerr.New(9002, x.db.Name, "NOTHING")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return sqlerr.New(596)
 	}
@@ -229,7 +229,7 @@ func changesData(s syntax.Statement) bool {
 // refused are the errors of statements that never began to run.
 var refused = map[int32]bool{
 	229: true, 230: true, 1902: true, 1911: true, 1913: true, 1088: true, 40510: true,
-	8101: true, 544: true, 545: true, 4924: true, 4928: true, 5074: true, 4922: true, 4902: true, 8164: true, 213: true, 2812: true,
+	8101: true, 544: true, 545: true, 4924: true, 4928: true, 5074: true, 4922: true, 4902: true, 8164: true, 213: true, 2812: true, 1934: true,
 }
 
 // enterCatch makes the frame go on in its innermost CATCH block.

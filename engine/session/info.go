@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"loopbroker/engine/catalog"
+	"loopbroker/engine/syntax"
 	"loopbroker/engine/types"
 	"loopbroker/engine/wire"
 )
@@ -16,23 +17,59 @@ type Info struct {
 	Host, Program, Client string
 	Database              string
 	DatabaseID            uint32
+	UserID                int32
 	ProcessID             uint32
+	TDSVersion            uint32
 	LoginTime             time.Time
-	LastRequest           time.Time
+	// LastRequest is when the last request began, LastEnd when one ended: zero
+	// before the first.
+	LastRequest, LastEnd  time.Time
 	Running               bool
-	Command               string
-	Wait                  string
 	Transactions          int
 	Isolation             int
 	LockTimeout           int64
 	RowCount              int64
 	LastError             int32
+	Nesting               int32
 	Encrypted, Loopback   bool
 	NetAddress, LocalAddr string
 	PacketSize            int
 	Options               int64
 	TransactionID         uint64
-	RequestText           string
+	// Wait is what the session waits for beside locks, WaitSince since when.
+	Wait      string
+	WaitSince time.Time
+	LastWait  string
+
+	opts        setOptions
+	contextInfo []byte
+	tran        tranInfo
+	request     inputBuffer
+	at          activity
+}
+
+// tranInfo is the session's transaction as others see it. The transaction of a
+// single statement has a count of 0.
+type tranInfo struct {
+	name     string
+	begun    time.Time
+	writes   bool
+	implicit bool // begun by IMPLICIT_TRANSACTIONS
+	snapshot bool
+	view     uint64 // commit number that a SNAPSHOT transaction sees
+}
+
+// inputBuffer is what the client sent last.
+type inputBuffer struct {
+	event string // Language Event, RPC Event; empty before the first request
+	text  string
+}
+
+// activity is the statement that a session runs, or ran last.
+type activity struct {
+	prog   *program
+	module *catalog.Module
+	stmt   syntax.Statement
 }
 
 // sessionInfo holds the part of a session that other sessions read. It is safe
@@ -46,7 +83,7 @@ type sessionInfo struct {
 func (i *sessionInfo) init(req wire.LoginRequest, now time.Time) {
 	i.host = req.Hostname
 	i.info = Info{
-		Host: req.Hostname, Program: req.AppName, Client: req.Interface, ProcessID: req.ClientPID,
+		Host: req.Hostname, Program: req.AppName, Client: req.Interface, ProcessID: req.ClientPID, TDSVersion: req.TDSVersion,
 		LoginTime: now, LastRequest: now, Encrypted: req.Encrypted, PacketSize: req.PacketSize,
 	}
 	if req.RemoteAddr != nil {
@@ -61,46 +98,57 @@ func (i *sessionInfo) init(req wire.LoginRequest, now time.Time) {
 func (i *sessionInfo) update(x *Session) {
 	in := &i.info
 	in.ID, in.Login, in.OriginalLogin = x.id, x.ident.login.Name, x.originalLogin.Name
-	in.Database, in.DatabaseID = x.db.Name, x.db.ID
-	in.Transactions, in.LastError, in.RowCount = x.txn.count, x.lastError, x.rowCount
-	in.Isolation = isolationNumbers[x.opts.isolation]
-	in.LockTimeout = x.opts.lockTimeout.Milliseconds()
-	if x.opts.lockTimeout < 0 {
-		in.LockTimeout = -1
+	in.Database, in.DatabaseID, in.UserID = x.db.Name, x.db.ID, x.ident.user.ID
+	in.Transactions, in.LastError, in.RowCount, in.Nesting = x.txn.count, x.lastError, x.rowCount, x.nesting
+	in.Loopback, in.opts, in.contextInfo = x.loopback, x.opts, x.ctxInfo
+	in.TransactionID, in.tran = 0, tranInfo{}
+	if tx := x.txn.tx; tx != nil {
+		in.TransactionID = tx.ID()
+		in.tran = tranInfo{name: x.txn.name, begun: tx.Begun(), writes: tx.Writes(), implicit: x.txn.implicit}
+		if x.txn.level == touchedSnapshot {
+			in.tran.snapshot, in.tran.view = true, tx.SnapshotView().Number()
+		}
 	}
-	in.Loopback, in.Options, in.TransactionID = x.loopback, x.opts.bits(), 0
-	if x.txn.tx != nil {
-		in.TransactionID = x.txn.tx.ID()
+	if f := x.frame; f != nil && f.pc0 < len(f.prog.code) {
+		in.at = activity{f.prog, f.module, f.prog.code[f.pc0].stmt}
 	}
 }
 
-// refresh makes the session's own state current: a session that looks at itself
-// sees what its last statement has set.
+// refresh makes the session's own state current: others see which statement
+// runs, and a session that looks at itself sees what its last statement has set.
 func (i *sessionInfo) refresh(x *Session) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.update(x)
 }
 
-func (i *sessionInfo) begin(x *Session, text string) {
+func (i *sessionInfo) begin(x *Session, request inputBuffer) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.update(x)
-	i.info.Running, i.info.LastRequest, i.info.RequestText = true, x.srv.now(), text
+	i.info.Running, i.info.LastRequest, i.info.request, i.info.at = true, x.srv.now(), request, activity{}
 }
 
 func (i *sessionInfo) end(x *Session) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.update(x)
-	i.info.Running, i.info.Wait = false, ""
+	i.info.Running, i.info.Wait, i.info.LastEnd = false, "", x.srv.now()
 }
 
 // wait says what the session waits for; empty when it does not.
-func (i *sessionInfo) wait(kind string) {
+func (i *sessionInfo) wait(x *Session, kind string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.info.Wait = kind
+	i.update(x)
+	now := x.srv.now()
+	if i.info.Wait != "" {
+		x.owner.CountWait(i.info.Wait, now.Sub(i.info.WaitSince))
+	}
+	i.info.Wait, i.info.WaitSince = kind, now
+	if kind != "" {
+		i.info.LastWait = kind
+	}
 }
 
 func (i *sessionInfo) database() string {
@@ -112,9 +160,14 @@ func (i *sessionInfo) database() string {
 // snapshot returns a copy. It reads nothing of x that its goroutine may change.
 func (i *sessionInfo) snapshot(x *Session) Info {
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	in := i.info
+	i.mu.Unlock()
 	in.ID = x.id
+	in.Isolation, in.Options = isolationNumbers[in.opts.isolation], in.opts.bits()
+	in.LockTimeout = in.opts.lockTimeout.Milliseconds()
+	if in.opts.lockTimeout < 0 {
+		in.LockTimeout = -1
+	}
 	return in
 }
 

@@ -50,6 +50,9 @@ func (x *Session) insertExec(f *frame, l *lazyStatement, call *execStatement) er
 	if err := x.permitted(f, stmt); err != nil {
 		return err
 	}
+	if err := x.checkTarget(stmt); err != nil {
+		return err
+	}
 	var rows int64
 	a := access{tables: stmt.Tables(), modules: stmt.Modules(), writes: true}
 	err = x.inStatement(f, a, func() error {
@@ -62,10 +65,28 @@ func (x *Session) insertExec(f *frame, l *lazyStatement, call *execStatement) er
 		if err != nil {
 			return err
 		}
+		if x.replaced(stmt.Target()) {
+			return sqlerr.New(556)
+		}
 		rows, err = x.insertRows(f, stmt, input)
 		return err
 	})
 	return x.finish(f, stmt.Columns() != nil, rows, wire.CommandInsert, err)
+}
+
+// replaced reports whether a table is not the one any more that a statement was
+// compiled for: it has been altered or dropped since.
+func (x *Session) replaced(o catalog.Object) bool {
+	t, ok := o.(*catalog.Table)
+	if !ok || t.Temporary || t.TypeOnly {
+		return false
+	}
+	db, ok := x.srv.cat.DatabaseByID(t.DatabaseID)
+	if !ok {
+		return true
+	}
+	now, ok := db.ObjectByID(t.ID)
+	return !ok || now != catalog.Object(t)
 }
 
 func (x *Session) insertRows(f *frame, stmt *exec.Statement, input []types.Row) (int64, error) {
@@ -194,8 +215,9 @@ func (x *Session) triggersOf(view *catalog.Module) []*catalog.Module {
 	return list
 }
 
-// fire runs one trigger. XACT_ABORT is on in a trigger, and a trigger that ends
-// the transaction ends the batch, error 3609.
+// fire runs one trigger. XACT_ABORT is on in a trigger. A trigger that ends the
+// transaction ends the batch, error 3609, and so does one that leaves it doomed,
+// error 3616.
 func (x *Session) fire(m *catalog.Module, inserted, deleted []types.Row, updated []int) error {
 	m, p, err := x.moduleProgram(m)
 	if err != nil {
@@ -203,7 +225,7 @@ func (x *Session) fire(m *catalog.Module, inserted, deleted []types.Row, updated
 	}
 	f := x.newFrame(p, m, x.frame)
 	f.trigger, f.inserted, f.deleted, f.updated = true, inserted, deleted, updated
-	rollbacks := x.rollbacks
+	ended := x.ended
 	x.triggers++
 	defer func() { x.triggers-- }()
 	savedRows := x.rowCount
@@ -217,14 +239,17 @@ func (x *Session) fire(m *catalog.Module, inserted, deleted []types.Row, updated
 			if err := x.impersonateFor(m, f); err != nil {
 				return err
 			}
-			return x.run(f)
+			if err := x.run(f); err != nil || !x.txn.doomed {
+				return err
+			}
+			return sqlerr.New(3616)
 		})
 	})
 	x.rowCount, x.statement = savedRows, statement
 	if err != nil {
 		return err
 	}
-	if x.rollbacks != rollbacks {
+	if x.ended != ended {
 		return sqlerr.New(3609)
 	}
 	return nil

@@ -128,7 +128,11 @@ func (x *Session) callRemote(n syntax.Name, args []actual) (code int32, null boo
 	if err != nil {
 		return 0, true, err
 	}
-	call := wire.Call{Name: quotedName(n)}
+	call := wire.Call{Name: quotedName(n), Params: x.sent[:0]}
+	defer func() {
+		clear(x.sent)
+		x.sent = x.sent[:0]
+	}()
 	for i := range args {
 		a := &args[i]
 		if a.table != nil {
@@ -139,6 +143,7 @@ func (x *Session) callRemote(n syntax.Name, args []actual) (code int32, null boo
 		}
 		call.Params = append(call.Params, wire.Param{Name: a.name, Type: a.typ, Value: a.value, Output: a.output, Default: a.isDef})
 	}
+	x.sent = call.Params
 	r, err := x.remote(l, m, n, func(y *Session, ctx context.Context, out wire.Output) { y.RPC(ctx, call, out) })
 	if err != nil {
 		return 0, true, err
@@ -195,10 +200,10 @@ func (x *Session) remote(l *catalog.LinkedServer, m catalog.LoginMapping, n synt
 	ctx, cancel := context.WithTimeoutCause(x.ctx, time.Duration(timeout)*time.Second, errQueryTimeout)
 	defer cancel()
 	x.srv.loopbackCalls.Add(1)
-	x.info.wait("OLEDB")
+	x.info.wait(x, "OLEDB")
 	r := &relay{x: x}
 	run(y, ctx, r)
-	x.info.wait("")
+	x.info.wait(x, "")
 	timedOut := errors.Is(context.Cause(ctx), errQueryTimeout)
 	r.fatal = y.lastFatal
 	r.finish()

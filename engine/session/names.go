@@ -55,6 +55,9 @@ func (x *Session) lookup(n syntax.Name, moduleSchema string) (catalog.Object, *c
 			if v, ok := x.systemView(f, n.Object.Name); ok {
 				return v, db, nil
 			}
+			if m, ok := systemFunctions[catalog.Fold(n.Object.Name)]; ok && f == "sys" {
+				return m, db, nil
+			}
 			continue
 		}
 		o, ok := db.Object(s, n.Object.Name)
@@ -65,6 +68,12 @@ func (x *Session) lookup(n syntax.Name, moduleSchema string) (catalog.Object, *c
 			return x.followSynonym(syn, 0)
 		}
 		return o, db, nil
+	}
+	if s := catalog.Fold(n.Schema.Name); (s == "" || s == "dbo") && catalog.Fold(db.Name) == "master" {
+		// The processes are a table of master's as well.
+		if v, ok := dynamicViews[catalog.Fold(n.Object.Name)]; ok && v.Name == "sysprocesses" {
+			return v, db, nil
+		}
 	}
 	return nil, db, nil
 }
@@ -162,7 +171,7 @@ func (x *Session) tableType(dt syntax.DataType) (*catalog.Table, error) {
 // OBJECT_ID and EXEC @name take it. A part may be quoted by brackets or double
 // quotes.
 func parseName(text string) (n syntax.Name, ok bool) {
-	var parts []syntax.Ident
+	parts := make([]syntax.Ident, 0, 4)
 	rest := strings.TrimSpace(text)
 	for {
 		part, tail, ok := namePart(rest)
@@ -202,7 +211,10 @@ func namePart(s string) (part syntax.Ident, rest string, ok bool) {
 		}
 		return syntax.Ident{Name: strings.TrimSpace(s[:end])}, s[end:], true
 	}
-	var sb strings.Builder
+	if end := strings.IndexByte(s[1:], closing) + 1; end > 0 && (end+1 == len(s) || s[end+1] != closing) {
+		return syntax.Ident{Name: s[1:end], Quoted: true}, strings.TrimLeft(s[end+1:], " "), true
+	}
+	var sb strings.Builder // a doubled closing character stands for itself
 	for i := 1; i < len(s); i++ {
 		if s[i] != closing {
 			sb.WriteByte(s[i])

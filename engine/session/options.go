@@ -93,6 +93,11 @@ func (o *setOptions) bits() int64 {
 	return n
 }
 
+// ansiDefaults reports whether the options that SET ANSI_DEFAULTS sets are all on.
+func (o *setOptions) ansiDefaults() bool {
+	return o.ansiNulls && o.ansiNullDfltOn && o.ansiPadding && o.ansiWarnings && o.cursorCloseOnCommit && o.implicitTransactions && o.quotedIdentifier
+}
+
 // builtin returns the options that functions look at.
 func (o *setOptions) builtin() builtin.Options {
 	return builtin.Options{

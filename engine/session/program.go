@@ -28,6 +28,8 @@ type program struct {
 	// trigger holds the table whose inserted and deleted are visible.
 	trigger *catalog.Table
 	text    string
+	// declared is the parameter list of sp_executesql, empty for other programs.
+	declared string
 }
 
 // variable is a scalar or cursor variable.
@@ -337,6 +339,7 @@ func (x *Session) parseKeyed(text, paramText string, params func() ([]syntax.Par
 	if err != nil {
 		return nil, err
 	}
+	p.declared = paramText
 	if len(p.tables) == 0 {
 		version = 0
 	}

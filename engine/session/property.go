@@ -1,8 +1,6 @@
 package session
 
 import (
-	"net"
-	"strconv"
 	"strings"
 
 	"loopbroker/engine/catalog"
@@ -171,7 +169,9 @@ func init() {
 		"APPLOCK_TEST":       applockTest,
 		"GETANSINULL":        func(*Session, *frame, []types.Value) (types.Value, error) { return types.NewSmallInt(1), nil },
 	})
-	registerProperties(identityProperties())
+	registerProperties(objectProperties())
+	registerProperties(databaseProperties())
+	registerProperties(principalProperties())
 }
 
 func lockTimeoutMS(x *Session) int64 {
@@ -231,23 +231,24 @@ func sessionProperty(x *Session, _ *frame, args []types.Value) (types.Value, err
 
 func connectionProperty(x *Session, _ *frame, args []types.Value) (types.Value, error) {
 	name, _ := argText(args[0])
-	in := x.info.snapshot(x)
+	in := sessionRow{Info: x.info.snapshot(x), srv: x.srv}
 	switch strings.ToLower(name) {
 	case "net_transport", "physical_net_transport":
-		return types.NewNVarChar("TCP"), nil
+		return types.NewNVarChar(in.transport()), nil
 	case "protocol_type":
 		return types.NewNVarChar("TSQL"), nil
 	case "auth_scheme":
 		return types.NewNVarChar("SQL"), nil
 	case "client_net_address":
-		return types.NewNVarChar(in.NetAddress), nil
+		host, _ := in.remote()
+		return types.NewNVarChar(host), nil
 	case "local_net_address":
-		return types.NewNVarChar(in.LocalAddr), nil
+		if host, port := in.local(); port != 0 {
+			return types.NewNVarChar(host), nil
+		}
 	case "local_tcp_port":
-		if _, port, err := net.SplitHostPort(in.LocalAddr); err == nil {
-			if n, err := strconv.Atoi(port); err == nil {
-				return types.NewInt(int64(n)), nil
-			}
+		if _, port := in.local(); port != 0 {
+			return types.NewInt(port), nil
 		}
 	}
 	return types.Null, nil

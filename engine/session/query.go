@@ -46,17 +46,18 @@ func (x *Session) inStatement(f *frame, a access, work func() error) error {
 		return err
 	}
 	x.statement = x.srv.now().UTC()
+	x.info.refresh(x)
 	var mark storage.Mark
 	marked := a.writes && !own
 	if marked {
 		mark = x.txn.ensure(x).Savepoint()
 	}
-	rollbacks := x.rollbacks
+	ended := x.ended
 	err := work()
 	if e := x.endTableVariables(f, err); err == nil {
 		err = e
 	}
-	if x.rollbacks != rollbacks {
+	if x.ended != ended {
 		return err // the transaction has gone with everything in it
 	}
 	switch {
@@ -196,6 +197,9 @@ func (x *Session) endResult(failed bool) {
 func (x *Session) runCompiled(f *frame, stmt *exec.Statement, input *[]types.Row) (int64, error) {
 	a := access{tables: stmt.Tables(), modules: stmt.Modules(), writes: stmt.Writes()}
 	if err := x.permitted(f, stmt); err != nil {
+		return 0, err
+	}
+	if err := x.checkTarget(stmt); err != nil {
 		return 0, err
 	}
 	if into := stmt.Into(); into != nil {

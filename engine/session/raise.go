@@ -1,6 +1,8 @@
 package session
 
 import (
+	"math"
+
 	"loopbroker/engine/builtin"
 	"loopbroker/engine/sqlerr"
 	"loopbroker/engine/syntax"
@@ -37,6 +39,9 @@ func (c *compiler) throwStatement(s *syntax.Throw) {
 		if n < 50000 || n > 2147483647 {
 			return sqlerr.New(35100, n)
 		}
+		if st > 255 {
+			return sqlerr.New(2756, st)
+		}
 		return &thrown{&sqlerr.Error{Number: int32(n), Class: 16, State: uint8(st), Message: text}}
 	})
 }
@@ -68,6 +73,13 @@ func (x *Session) textOf(f *frame, e *lazyExpr, length int) (string, error) {
 // maxMessage is the length to which RAISERROR cuts its text.
 const maxMessage = 2047
 
+// maxRaiseArguments is how many values RAISERROR takes for its text, firstRaised
+// the first number of a message that it may raise.
+const (
+	maxRaiseArguments = 20
+	firstRaised       = 13000
+)
+
 // raiseError compiles RAISERROR.
 func (c *compiler) raiseError(s *syntax.RaiseError) {
 	message, severity, state := newLazyExpr(s.Message), newLazyExpr(s.Severity), newLazyExpr(s.State)
@@ -87,7 +99,10 @@ func (c *compiler) raiseError(s *syntax.RaiseError) {
 		if e.Class > 18 && !x.ident.login.Sysadmin() {
 			return sqlerr.New(2754)
 		}
-		if e.Class > 10 {
+		switch {
+		case e.Class >= 20:
+			return x.after(sqlerr.New(2745, x.id, e.Number, e.Class), e)
+		case e.Class > 10:
 			return &raised{e}
 		}
 		m := wire.ErrorMessage(e)
@@ -121,6 +136,12 @@ func (x *Session) raise(f *frame, message, severity, state *lazyExpr, args []*la
 	if err != nil {
 		return nil, err
 	}
+	if st > 255 {
+		return nil, sqlerr.New(2756, st)
+	}
+	if len(args) > maxRaiseArguments {
+		return nil, sqlerr.New(2747, maxRaiseArguments)
+	}
 	values := make([]types.Value, len(args))
 	for i, a := range args {
 		if values[i], err = a.eval(x, f); err != nil {
@@ -132,6 +153,9 @@ func (x *Session) raise(f *frame, message, severity, state *lazyExpr, args []*la
 		e.State = 1
 	}
 	format := m.String()
+	if isInteger(m.Kind()) && (m.Int() < firstRaised || m.Int() == 50000) {
+		return nil, sqlerr.New(2732, m.Int(), firstRaised, math.MaxInt32)
+	}
 	if isInteger(m.Kind()) {
 		return nil, sqlerr.New(18054, m.Int(), sev, st)
 	}

@@ -13,7 +13,7 @@ import (
 
 // RPC implements wire.Session.
 func (x *Session) RPC(ctx context.Context, call wire.Call, out wire.Output) {
-	x.request(ctx, out, call.Name, func() error { return x.rpc(call) })
+	x.request(ctx, out, inputBuffer{rpcEvent, x.callText(call)}, func() error { return x.rpc(call) })
 }
 
 // rpc calls a procedure with values for arguments, and sends the return status
@@ -26,6 +26,7 @@ func (x *Session) rpc(call wire.Call) error {
 	f := x.newFrame(emptyProgram, nil, nil)
 	return x.call(f, func() error {
 		f.line = 1
+		defer x.dropActuals(len(x.argStack))
 		values := make([]types.Value, len(call.Params))
 		args, err := x.rpcArguments(call.Params, values)
 		if err != nil {
@@ -55,9 +56,9 @@ func (x *Session) rpc(call wire.Call) error {
 var emptyProgram = &program{index: map[string]int{}, tindex: map[string]int{}, labels: map[string]label{}}
 
 // rpcArguments makes arguments of the parameters of a request. The values of
-// output parameters are stored in values.
+// output parameters are stored in values. The caller drops them.
 func (x *Session) rpcArguments(params []wire.Param, values []types.Value) ([]actual, error) {
-	args := make([]actual, len(params))
+	args := x.newActuals(len(params))
 	for i, p := range params {
 		a := actual{name: p.Name, value: p.Value, typ: p.Type, isDef: p.Default, output: p.Output}
 		if p.Table != nil {
@@ -142,16 +143,18 @@ func (x *Session) executeSQL(text, paramText string, args []actual) error {
 
 // bindParameterized is bindArguments with the errors of sp_executesql.
 func (x *Session) bindParameterized(f *frame, text, paramText string, args []actual) error {
-	given := map[string]bool{}
-	for i, a := range args {
-		if a.name != "" {
-			given[catalog.Fold(a.name)] = true
-		} else if i < len(f.prog.params) {
-			given[catalog.Fold(f.prog.params[i].name)] = true
+	given := make([]bool, len(f.prog.params))
+	for i := range args {
+		at := i
+		if args[i].name != "" {
+			at = findParameter(f.prog.params, args[i].name, i)
+		}
+		if at >= 0 && at < len(given) {
+			given[at] = true
 		}
 	}
-	for _, p := range f.prog.params {
-		if !given[catalog.Fold(p.name)] && p.fallback == nil && !p.table {
+	for i, p := range f.prog.params {
+		if !given[i] && p.fallback == nil && !p.table {
 			return sqlerr.New(8178, "("+paramText+")"+text, p.name)
 		}
 	}

@@ -105,8 +105,8 @@ func (s *Server) open(login *catalog.Login, req wire.LoginRequest) (*Session, er
 		name = login.Database
 	}
 	db, user, err := s.enter(login, name)
-	if err != nil && req.Database == "" { // a default database that is gone
-		db, user, err = s.enter(login, "master")
+	if err != nil && req.Database == "" { // the login's own that is gone or closed to it
+		err = sqlerr.New(4064)
 	}
 	if err != nil {
 		return nil, err
@@ -182,10 +182,18 @@ func (s *Server) loggedIn(l *catalog.Login) bool {
 	return false
 }
 
-// kill ends another session; error 6104 and 6106.
+// maxSession is the highest id a session can have.
+const maxSession = 32767
+
+// kill ends another session; error 6101, 6104, 6106 and 6107.
 func (s *Server) kill(id, by int32) error {
-	if id == by {
+	switch {
+	case id < 1 || id > maxSession:
+		return sqlerr.New(6101, id)
+	case id == by:
 		return sqlerr.New(6104)
+	case id <= firstSession:
+		return sqlerr.New(6107) // the system's own
 	}
 	s.mu.Lock()
 	x, ok := s.sessions[id]

@@ -50,7 +50,7 @@ type Session struct {
 	statement    time.Time // the clock of the running statement
 	fetchState   int64
 	cursorRows   int64
-	rollbacks    int64 // counts transactions rolled back as a whole
+	ended        int64 // counts transactions that have ended as a whole
 
 	temps    tempTables
 	context  map[string]contextValue
@@ -67,6 +67,9 @@ type Session struct {
 	// quiet is set while rows are loaded that fire no triggers.
 	quiet     bool
 	info      sessionInfo
+	lastCall  callCache
+	argStack  []actual     // of the calls in progress
+	sent      []wire.Param // of the remote call in progress
 	killFunc  func(cause error)
 	functions int // depth of running user-defined functions
 	random    builtin.Random
@@ -147,13 +150,14 @@ func (x *Session) Reset(_ context.Context, keepTransaction bool) error {
 	x.context, x.ctxInfo, x.cursors, x.prepared = nil, nil, nil, nil
 	x.lastError, x.rowCount, x.fetchState, x.insertOn = 0, 0, 0, 0
 	x.lastIdentity, x.scope = types.Null, types.Null
+	x.owner.ForgetWaits()
 	x.owner.ReleaseAll() // the owner stays: a transaction that is kept is its own
 	return nil
 }
 
 // Batch implements wire.Session.
 func (x *Session) Batch(ctx context.Context, text string, out wire.Output) {
-	x.request(ctx, out, text, func() error {
+	x.request(ctx, out, inputBuffer{languageEvent, text}, func() error {
 		p, err := x.parse(text, nil)
 		if err != nil {
 			return err
@@ -164,22 +168,22 @@ func (x *Session) Batch(ctx context.Context, text string, out wire.Output) {
 
 // Transaction implements wire.Session.
 func (x *Session) Transaction(ctx context.Context, req wire.TMRequest, out wire.Output) {
-	x.request(ctx, out, "", func() error { return x.transactionRequest(req) })
+	x.request(ctx, out, inputBuffer{}, func() error { return x.transactionRequest(req) })
 }
 
 // Bulk implements wire.Session.
 func (x *Session) Bulk(ctx context.Context, req wire.BulkRequest, out wire.Output) {
-	x.request(ctx, out, "INSERT BULK", func() error { return x.bulkLoad(req) })
+	x.request(ctx, out, inputBuffer{languageEvent, "INSERT BULK"}, func() error { return x.bulkLoad(req) })
 }
 
 // request runs one request: it sets the session's context and output, turns a
 // panic into an error that ends the connection, and applies the rules for the
 // end of a batch.
-func (x *Session) request(ctx context.Context, out wire.Output, text string, run func() error) {
+func (x *Session) request(ctx context.Context, out wire.Output, input inputBuffer, run func() error) {
 	x.ctx, x.out = ctx, out
 	x.cut, x.cutAborts, x.cutResult = false, false, nil
 	x.statement, x.lastFatal = time.Time{}, nil
-	x.info.begin(x, text)
+	x.info.begin(x, input)
 	defer func() {
 		if p := recover(); p != nil {
 			x.srv.log.Error().Interface("panic", p).Bytes("stack", debug.Stack()).Int32("session", x.id).Msg("request panicked")

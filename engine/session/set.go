@@ -257,23 +257,28 @@ func (x *Session) insertTarget() string {
 	return ""
 }
 
+// deadlockPriorities are the words of SET DEADLOCK_PRIORITY.
+var deadlockPriorities = map[string]int{"LOW": -5, "NORMAL": 0, "HIGH": 5}
+
+// setDeadlockPriority is SET DEADLOCK_PRIORITY with a word or an integer from
+// -10 to 10, either also by a variable; NULL is NORMAL. Error 2755.
 func (x *Session) setDeadlockPriority(f *frame, s *syntax.SetOption, value *lazyExpr) error {
-	named := map[string]int{"LOW": -5, "NORMAL": 0, "HIGH": 5}
-	p, ok := named[s.Words]
+	p, ok := deadlockPriorities[s.Words]
 	if !ok {
 		if value == nil {
-			return sqlerr.New(2754)
+			return sqlerr.New(2755)
 		}
 		v, err := value.eval(x, f)
 		if err != nil {
 			return err
 		}
-		if p, ok = named[strings.ToUpper(strings.TrimSpace(v.String()))]; !ok {
-			n, err := types.Convert(v, types.TypeInt, 0)
-			if err != nil {
-				return err
-			}
-			p = int(min(max(n.Int(), -10), 10))
+		p, ok = deadlockPriorities[strings.ToUpper(strings.TrimSpace(v.String()))]
+		switch {
+		case ok, v.IsNull():
+		case v.Kind().IsInteger() && v.Int() >= -10 && v.Int() <= 10:
+			p = int(v.Int())
+		default:
+			return sqlerr.New(2755)
 		}
 	}
 	x.opts.deadlockPriority = p

@@ -358,7 +358,7 @@ func indexOptions(ix *catalog.Index, options []syntax.IndexOption) error {
 	return nil
 }
 
-// addIndex adds an index, error 1902 and 1913.
+// addIndex adds an index, error 1902, 1913 and 1934.
 func (s *shaper) addIndex(ix *catalog.Index) error {
 	for _, other := range s.t.Indexes {
 		if ix.Clustered && other.Clustered {
@@ -367,6 +367,9 @@ func (s *shaper) addIndex(ix *catalog.Index) error {
 		if catalog.Fold(other.Name) == catalog.Fold(ix.Name) {
 			return sqlerr.New(1913, ix.Name, s.t.Name)
 		}
+	}
+	if err := s.x.checkIndexSettings(s.t, ix); err != nil {
+		return err
 	}
 	s.t.Indexes = append(s.t.Indexes, ix)
 	return nil

@@ -106,14 +106,14 @@ var lackedProcedures = nameSet(`
 	sp_cursorprepare sp_cursorprepexec sp_cursorunprepare sp_databases sp_datatype_info sp_dboption sp_defaultdb
 	sp_depends sp_describe_cursor sp_describe_first_result_set sp_describe_undeclared_parameters sp_detach_db
 	sp_dropextendedproperty sp_droprole sp_droprolemember sp_dropuser sp_estimate_data_compression_savings
-	sp_execute_external_script sp_fkeys sp_grantdbaccess sp_help sp_helpconstraint sp_helpdb sp_helpfile sp_helpindex
-	sp_helplogins sp_helprole sp_helprolemember sp_helprotect sp_helpserver sp_helpsort sp_helpsrvrole sp_helpstats sp_helptext
-	sp_helptrigger sp_helpuser sp_indexoption sp_invoke_external_rest_endpoint sp_lock sp_monitor sp_msforeachdb
+	sp_execute_external_script sp_fkeys sp_grantdbaccess sp_help sp_helpconstraint sp_helpdb sp_helpfile
+	sp_helplogins sp_helprole sp_helprolemember sp_helprotect sp_helpserver sp_helpsort sp_helpsrvrole sp_helpstats
+	sp_helptrigger sp_helpuser sp_indexoption sp_invoke_external_rest_endpoint sp_monitor sp_msforeachdb
 	sp_msforeachtable sp_oacreate sp_password sp_pkeys sp_prepexecrpc sp_procoption sp_recompile sp_refreshview
-	sp_rename sp_renamedb sp_send_dbmail sp_sequence_get_range sp_server_info sp_settriggerorder sp_setapprole
+	sp_renamedb sp_send_dbmail sp_server_info sp_settriggerorder sp_setapprole
 	sp_spaceused sp_special_columns sp_sproc_columns sp_statistics sp_stored_procedures sp_table_privileges sp_tableoption
 	sp_tables sp_trace_create sp_unbindrule sp_unsetapprole sp_updateextendedproperty sp_updatestats sp_validname
-	sp_who sp_who2 sp_xml_preparedocument sp_xml_removedocument xp_cmdshell xp_fileexist xp_instance_regread xp_msver
+	sp_xml_preparedocument sp_xml_removedocument xp_cmdshell xp_fileexist xp_instance_regread xp_msver
 	xp_readerrorlog xp_regread`)
 
 // nameSet makes a set of the words of a text.
@@ -259,7 +259,7 @@ func init() {
 func (x *Session) prepare(c *sysCall, handle int, text, params string) error {
 	_, err := x.parseKeyed(text, params, func() ([]syntax.Parameter, error) { return parseParameters(params) })
 	if err != nil {
-		return err
+		return x.after(x.sqlError(err), sqlerr.New(8180))
 	}
 	if x.prepared == nil {
 		x.prepared = map[int32]*preparedStatement{}

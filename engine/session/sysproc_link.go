@@ -54,7 +54,7 @@ func init() {
 // a transaction (15002).
 func (x *Session) serverChange(proc string, change func(c *catalog.Change) error) error {
 	if x.txn.count > 0 {
-		return sqlerr.New(15002, proc)
+		return sqlerr.New(15002, "sys."+proc)
 	}
 	if !x.ident.login.Sysadmin() {
 		return sqlerr.New(15247)

@@ -18,11 +18,15 @@ type transaction struct {
 	count  int
 	doomed bool
 	name   string
-	saves  []savepoint
+	// implicit is set for one that IMPLICIT_TRANSACTIONS has begun.
+	implicit bool
+	saves    []savepoint
 	// level tells whether the transaction first touched data under SNAPSHOT.
 	level accessLevel
 	// delayed is COMMIT … WITH (DELAYED_DURABILITY = ON).
 	delayed bool
+	// hard is set by what is durable whatever the options say.
+	hard bool
 	// within counts the statements that see the autocommit transaction as
 	// theirs: triggers and INSERT … EXEC.
 	within int
@@ -80,31 +84,48 @@ func (t *transaction) commit(x *Session, delayed bool) error {
 		t.count--
 		return nil
 	}
-	if t.within > 0 || x.inserting != nil && x.inserting.started == t.count {
+	if x.inserting != nil && x.inserting.started == t.count {
 		return sqlerr.New(3916)
 	}
-	id := t.tx.ID()
+	id, explicit := t.tx.ID(), t.within == 0
 	t.delayed = delayed
-	if err := t.end(x); err != nil {
+	if err := t.end(x); err != nil { // it has been rolled back
 		t.clear()
+		t.left(x)
+		if explicit {
+			x.env(wire.EnvRollbackTransaction, id)
+		}
 		return err
 	}
-	x.env(wire.EnvCommitTransaction, id)
+	t.left(x)
+	if explicit {
+		x.env(wire.EnvCommitTransaction, id)
+	}
 	return nil
+}
+
+// left notes that the transaction has ended as a whole. What follows in a
+// trigger that has ended the transaction of its statement runs in others.
+func (t *transaction) left(x *Session) {
+	x.ended++
+	if t.within > 0 {
+		t.auto = false
+	}
+	if x.opts.cursorCloseOnCommit {
+		x.closeCursors()
+	}
 }
 
 // end commits the storage's transaction. What x.ctx ends must not cut a commit
 // that the log may already hold.
 func (t *transaction) end(x *Session) error {
 	var err error
-	if t.delayed || x.db.DelayedDurability() == "FORCED" {
+	if t.lazily(x) {
 		err = t.tx.CommitDelayed(x.ctx)
 	} else {
 		err = t.tx.Commit(x.ctx)
 	}
-	if err == nil {
-		t.clear()
-	}
+	t.clear() // after an error it has been rolled back
 	return err
 }
 
@@ -120,7 +141,7 @@ func (t *transaction) rollback(x *Session) {
 	id, explicit := t.tx.ID(), t.count > 0 && t.within == 0
 	t.tx.Rollback()
 	t.clear()
-	x.rollbacks++
+	t.left(x)
 	if explicit && x.out != nil {
 		x.env(wire.EnvRollbackTransaction, id)
 	}
@@ -136,13 +157,13 @@ func (t *transaction) doom(x *Session) {
 	t.doomed = true
 }
 
-// save is SAVE TRANSACTION, error 628.
+// save is SAVE TRANSACTION, error 628 and 3930.
 func (t *transaction) save(name string) error {
 	if t.count == 0 {
 		return sqlerr.New(628)
 	}
 	if t.doomed {
-		return sqlerr.New(3931)
+		return sqlerr.New(3930)
 	}
 	t.saves = append(t.saves, savepoint{name, t.tx.Savepoint()})
 	return nil
@@ -194,6 +215,7 @@ func (x *Session) env(kind wire.EnvKind, id uint64) {
 func (x *Session) openImplicit() {
 	if x.opts.implicitTransactions && x.txn.count == 0 {
 		x.txn.begin(x, "")
+		x.txn.implicit = true
 	}
 }
 
@@ -284,8 +306,32 @@ func (x *Session) transactionName(f *frame, e *lazyExpr) (string, error) {
 	if err != nil || v.IsNull() {
 		return "", err
 	}
-	v, err = types.Convert(v, types.NVarChar(32), 0)
+	v, err = types.Convert(v, types.NVarChar(maxTransactionName), 0)
 	return v.Text(), err
+}
+
+// maxTransactionName is the longest name of a transaction or savepoint.
+const maxTransactionName = 32
+
+// checkTransactionName refuses a name that is written out and too long, error
+// 103. Of the value of a variable the first characters count.
+func checkTransactionName(s syntax.Statement) error {
+	var name syntax.Expr
+	switch s := s.(type) {
+	case *syntax.BeginTran:
+		name = s.Name
+	case *syntax.CommitTran:
+		name = s.Name
+	case *syntax.RollbackTran:
+		name = s.Name
+	case *syntax.SaveTran:
+		name = s.Name
+	}
+	l, ok := name.(*syntax.Literal)
+	if !ok || types.UTF16Len(l.Text) <= maxTransactionName {
+		return nil
+	}
+	return sqlerr.New(103, "identifier", l.Text, maxTransactionName).At(l.Line)
 }
 
 // transactionStatements compiles BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION.
@@ -293,10 +339,13 @@ func (c *compiler) transactionStatement(s syntax.Statement) bool {
 	switch s := s.(type) {
 	case *syntax.BeginTran:
 		name := optionalExpr(s.Name)
-		distributed := s.Distributed
+		distributed, mark := s.Distributed, s.Mark
 		c.emit(s, func(x *Session, f *frame) error {
-			if distributed {
+			switch {
+			case distributed:
 				return sqlerr.New(8501, x.srv.cat.Name)
+			case mark: // there is no log to restore to a mark
+				return sqlerr.Unsupported("BEGIN TRANSACTION … WITH MARK")
 			}
 			n, err := x.transactionName(f, name)
 			if err != nil {

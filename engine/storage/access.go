@@ -55,6 +55,9 @@ type Access struct {
 	// Table is the lock on the table. None stands for the usual one: Sch-S for
 	// None, IS for S, IX for U and X. A Table of X is always kept.
 	Table LockMode
+	// Reference is the place in its statement from which the table is read. Row
+	// locks are counted by reference, see Statement.
+	Reference int
 }
 
 func (a *Access) normalise() {
@@ -77,6 +80,17 @@ func (a *Access) normalise() {
 			a.Table = IX
 		}
 	}
+}
+
+// upTo returns the layers of an index that a scan reads.
+func (a *Access) upTo() layer {
+	switch {
+	case a.View != nil:
+		return forViews
+	case a.Range || (a.Mode != None && !a.ReadPast):
+		return forLocking
+	}
+	return forReadPast
 }
 
 // rowWait is how long a row lock may take.

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -14,21 +13,12 @@ import (
 // A checkpoint is a file with all tables as of one LSN, named for it.
 //
 //	header  magic 8, format u32, crc u32 (of the rest), LSN u64, newest tx u64
-//	block   length u32, crc u32, then a kind byte and the contents:
-//	        'T' a table: next row id (uvarint), TableDef (JSON)
-//	        'R' rows of a table: table id (uvarint), then row id (uvarint) and row, repeated
-//	        'E' the end: numbers of tables and rows (uvarint)
+//	blocks  see block.go: tables, each before its rows, and the end
 //
 // It is written aside, synced and renamed, so one that is there is complete.
 const (
 	checkpointMagic  = "LBROKCKP"
 	checkpointHeader = 32
-	checkpointBlock  = 256 << 10
-	blockHeader      = 8
-
-	blockTable = 'T'
-	blockRows  = 'R'
-	blockEnd   = 'E'
 )
 
 // capture is the committed state of the schema at one LSN, with a view of the
@@ -105,6 +95,11 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 	}
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
+	return s.checkpoint(ctx)
+}
+
+// checkpoint is Checkpoint for who has checkpointMu.
+func (s *Store) checkpoint(ctx context.Context) error {
 	before := s.log.bytes.Load()
 	if err := s.log.rotate(); err != nil {
 		return err
@@ -112,40 +107,39 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 	c := s.capture()
 	defer c.view.Close()
 	name := checkpointName(c.lsn)
-	if err := s.writeCheckpoint(ctx, c, name); err != nil {
+	path := filepath.Join(s.opts.Dir, name)
+	err := s.writeBlocks(path, func(f File) error {
+		w := &blockWriter{ctx: ctx, file: f}
+		w.put(checkpointHead(checkpointMagic, c))
+		for i := range c.tables {
+			w.table(&c.tables[i], c.view)
+		}
+		w.end()
+		return w.err
+	})
+	if err != nil {
 		return fmt.Errorf("storage: checkpoint %s: %w", name, err)
 	}
 	s.log.bytes.Add(-before)
 	return s.removeBefore(c.lsn)
 }
 
-func (s *Store) writeCheckpoint(ctx context.Context, c *capture, name string) error {
-	fs, dir := s.opts.FS, s.opts.Dir
-	path := filepath.Join(dir, name)
-	f, err := fs.Create(path + ".tmp")
+// writeBlocks makes a file aside, with what fill writes and syncs, and gives it
+// its name, durably.
+func (s *Store) writeBlocks(path string, fill func(File) error) error {
+	fs := s.opts.FS
+	f, err := fs.Create(path + tempSuffix)
 	if err != nil {
 		return err
 	}
-	w := &checkpointWriter{ctx: ctx, file: f}
-	w.header(c)
-	for i := range c.tables {
-		w.table(&c.tables[i], c.view)
-	}
-	w.block(blockEnd)
-	w.buf = binary.AppendUvarint(w.buf, uint64(len(c.tables)))
-	w.buf = binary.AppendUvarint(w.buf, w.rows)
-	w.flush()
-	if w.err == nil {
-		w.err = f.Sync()
-	}
-	err = errors.Join(w.err, f.Close())
+	err = errors.Join(fill(f), f.Close())
 	if err == nil {
-		err = fs.Rename(path+".tmp", path)
+		err = fs.Rename(path+tempSuffix, path)
 	}
 	if err == nil {
-		return fs.SyncDir(dir)
+		return fs.SyncDir(filepath.Dir(path))
 	}
-	_ = fs.Remove(path + ".tmp") // recovery removes it too
+	_ = fs.Remove(path + tempSuffix) // recovery removes it too
 	return err
 }
 
@@ -183,99 +177,15 @@ func segmentsIn(names []string) []uint64 {
 	return firsts
 }
 
-// checkpointWriter writes blocks one after the other. The first error stays.
-type checkpointWriter struct {
-	ctx  context.Context
-	file File
-	at   int64
-	buf  []byte // the block being made, its header included
-	rows uint64
-	err  error
-}
-
-func (w *checkpointWriter) header(c *capture) {
+// checkpointHead is the header of a checkpoint or a backup.
+func checkpointHead(magic string, c *capture) []byte {
 	h := make([]byte, checkpointHeader)
-	copy(h, checkpointMagic)
+	copy(h, magic)
 	binary.LittleEndian.PutUint32(h[8:], formatVersion)
 	binary.LittleEndian.PutUint64(h[16:], c.lsn)
 	binary.LittleEndian.PutUint64(h[24:], c.lastTx)
 	binary.LittleEndian.PutUint32(h[12:], crc32.Checksum(h[16:], castagnoli))
-	w.put(h)
-}
-
-func (w *checkpointWriter) put(b []byte) {
-	if w.err == nil {
-		w.err = w.ctx.Err()
-	}
-	if w.err == nil {
-		_, w.err = w.file.WriteAt(b, w.at)
-		w.at += int64(len(b))
-	}
-}
-
-// block begins a block, after writing the one before.
-func (w *checkpointWriter) block(kind byte) {
-	w.flush()
-	w.buf = append(w.buf[:0], make([]byte, blockHeader)...)
-	w.buf = append(w.buf, kind)
-}
-
-func (w *checkpointWriter) flush() {
-	if len(w.buf) == 0 {
-		return
-	}
-	binary.LittleEndian.PutUint32(w.buf, uint32(len(w.buf)-blockHeader))
-	binary.LittleEndian.PutUint32(w.buf[4:], crc32.Checksum(w.buf[blockHeader:], castagnoli))
-	w.put(w.buf)
-	w.buf = w.buf[:0]
-}
-
-func (w *checkpointWriter) table(t *capturedTable, v *View) {
-	text, err := json.Marshal(t.def)
-	if err != nil {
-		w.err = errors.Join(w.err, err)
-		return
-	}
-	w.block(blockTable)
-	w.buf = binary.AppendUvarint(w.buf, t.next)
-	w.buf = append(w.buf, text...)
-	w.beginRows(t)
-	for from := RowID(0); w.err == nil; {
-		recs := t.data.recordsAfter(from)
-		if len(recs) == 0 {
-			break
-		}
-		for _, rec := range recs {
-			row := rec.visible(v.csn, nil)
-			if row == nil {
-				continue
-			}
-			w.buf = binary.AppendUvarint(w.buf, uint64(rec.id))
-			w.buf = appendRow(w.buf, row)
-			w.rows++
-			if len(w.buf) >= checkpointBlock {
-				w.beginRows(t)
-			}
-		}
-		from = recs[len(recs)-1].id
-	}
-}
-
-func (w *checkpointWriter) beginRows(t *capturedTable) {
-	w.block(blockRows)
-	w.buf = binary.AppendUvarint(w.buf, uint64(t.def.ID))
-}
-
-// recordsAfter returns some of the records after id, in order.
-func (d *tableData) recordsAfter(id RowID) []*record {
-	recs := make([]*record, 0, 512)
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	d.rows.Ascend(id+1, func(_ RowID, rec *record) bool {
-		recs = append(recs, rec)
-		return len(recs) < cap(recs)
-	})
-	return recs
+	return h
 }
 
 // checkpoints takes a checkpoint whenever the log has grown enough.

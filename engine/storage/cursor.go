@@ -23,6 +23,7 @@ type Cursor struct {
 	ix   *index
 	span span
 	a    Access
+	upTo layer // of the index: what the Access has to meet
 
 	tableLock *heldLock
 	ahead     []entry // read ahead
@@ -39,6 +40,9 @@ type Cursor struct {
 	row  types.Row
 	rec  *record
 	held *heldLock // lock of the current row, used by the cursor
+	// counted says that the row's lock has been counted with that of the gap
+	// before it: they are one key-range lock.
+	counted bool
 }
 
 // Scan reads a range of the index at position index of t's definition; -1 is
@@ -48,7 +52,7 @@ type Cursor struct {
 func (tx *Tx) Scan(ctx context.Context, t *Table, index int, r Range, a Access) *Cursor {
 	a.normalise()
 	c := &Cursor{ctx: ctx, tx: tx, t: t, a: a, span: newSpan(r), size: firstBatch}
-	c.ahead = c.few[:0]
+	c.ahead, c.upTo = c.few[:0], a.upTo()
 	c.err = c.open(index)
 	c.done = c.span.empty && !a.Range
 	return c
@@ -155,10 +159,15 @@ func (c *Cursor) Close() {
 // leave ends the cursor's use of the current row.
 func (c *Cursor) leave() {
 	if c.held != nil && !c.tx.ended { // the end has released all
-		if c.a.Hold {
-			c.held.pin(c.a.Mode)
+		keep := c.a.Hold && !planted(plantEarlyRelease) && (!c.tx.escalated || !c.tx.tableCovers(c.t, c.a.Mode))
+		fresh := keep && c.held.keep == None
+		if keep {
+			c.held.pin(plantedRow(c.a.Mode))
 		}
 		c.tx.store.locks.unuse(c.held)
+		if fresh && !c.counted {
+			c.tx.countLock(c.t, c.a.Reference)
+		}
 	}
 	c.held, c.row, c.rec = nil, nil, nil
 }
@@ -211,7 +220,7 @@ func (c *Cursor) walk(f func(entry) bool) {
 		if c.begun {
 			from = c.at
 		}
-		c.ix.ascend(from, func(e entry) bool {
+		c.ix.ascend(c.upTo, from, func(e entry) bool {
 			if e == c.at && c.begun {
 				return true
 			}
@@ -223,7 +232,7 @@ func (c *Cursor) walk(f func(entry) bool) {
 	if c.begun {
 		before, toEnd = c.at, false
 	}
-	c.ix.descend(before, toEnd, func(e entry) bool { return e.key >= s.lo && f(e) })
+	c.ix.descend(c.upTo, before, toEnd, func(e entry) bool { return e.key >= s.lo && f(e) })
 }
 
 // admit locks the row of an entry and makes it the current one. It returns
@@ -254,7 +263,7 @@ func (c *Cursor) admit(e entry) bool {
 }
 
 func (c *Cursor) admitLocked(e entry) bool {
-	h, waited, err := c.tx.lockRow(c.ctx, c.t, e.rec.id, c.a.Mode, c.a.rowWait())
+	h, waited, err := c.tx.lockRow(c.ctx, c.t, e.rec.id, plantedRow(c.a.Mode), c.a.rowWait())
 	if err != nil {
 		if !c.a.ReadPast || !errors.Is(err, ErrLockTimeout) {
 			c.err = err
@@ -294,7 +303,7 @@ func (c *Cursor) admitVersion(e entry) bool {
 
 // lockVersion locks a row that the view sees, for a change.
 func (c *Cursor) lockVersion(e entry) bool {
-	h, _, err := c.tx.lockRow(c.ctx, c.t, e.rec.id, c.a.Mode, c.a.rowWait())
+	h, _, err := c.tx.lockRow(c.ctx, c.t, e.rec.id, plantedRow(c.a.Mode), c.a.rowWait())
 	switch {
 	case err != nil && c.a.ReadPast && errors.Is(err, ErrLockTimeout):
 		return false
@@ -339,6 +348,7 @@ func (c *Cursor) nextLocked() (entry, bool) {
 			return entry{}, false
 		}
 	}
+	c.counted = false
 	for {
 		e, in, exists := c.peek()
 		if in && c.span.point != "" && e.key == c.span.point && c.ix.def.Unique {
@@ -402,7 +412,7 @@ func (c *Cursor) entryAtEnd() (e entry, ok bool) {
 	} else if c.span.toEnd {
 		return entry{}, false
 	}
-	c.ix.ascend(from, func(n entry) bool {
+	c.ix.ascend(forLocking, from, func(n entry) bool {
 		e, ok = n, true
 		return false
 	})
@@ -433,13 +443,21 @@ func (c *Cursor) lockGap(res Resource) bool {
 		return false
 	}
 	mode := gapS
-	if c.a.Mode == X {
+	switch c.a.Mode {
+	case U:
+		mode = gapU
+	case X:
 		mode = gapX
 	}
-	if c.tx.tableCovers(c.t, c.a.Mode) {
+	if c.tx.tableCovers(c.t, c.a.Mode) || planted(plantSkipGap) {
 		return true
 	}
-	c.err = c.tx.lockGap(c.ctx, c.d, res, mode, c.a.Timeout)
+	var fresh bool
+	fresh, c.err = c.tx.lockGap(c.ctx, c.d, res, mode, c.a.Timeout)
+	c.counted = c.err == nil
+	if fresh {
+		c.tx.countLock(c.t, c.a.Reference)
+	}
 	return c.err == nil
 }
 
@@ -453,7 +471,7 @@ func (tx *Tx) Get(ctx context.Context, t *Table, id RowID, a Access) (types.Row,
 		return nil, false, err
 	}
 	c.ix = c.d.heap
-	rec := c.d.record(id)
+	rec := c.d.record(id, a.View)
 	if rec == nil || !c.admit(entry{"", rec}) {
 		return nil, false, c.err
 	}

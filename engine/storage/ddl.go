@@ -280,32 +280,38 @@ func (tx *Tx) forSchema(ctx context.Context, t *Table) (*tableData, error) {
 // than one key are marked stale. The latch is held, or nobody else knows d.
 func (ix *index) fill() {
 	var entries []entry
-	ix.data.rows.Scan(func(_ RowID, rec *record) bool {
-		var first string
-		n := 0
-		for v := rec.head.Load(); v != nil; v = v.prev.Load() {
-			if !ix.has(v.row) {
-				continue
-			}
-			key := string(ix.appendKey(nil, v.row))
-			if n > 0 && key == first {
-				continue
-			}
-			if n++; n == 1 {
-				first = key
-			}
-			entries = append(entries, entry{key, rec})
+	ix.data.ascend(forViews, 0, func(rec *record) bool {
+		h := rec.head.Load()
+		if h == nil {
+			return true
 		}
-		if h := rec.head.Load(); h != nil && h.prev.Load() != nil {
-			rec.stale.CompareAndSwap(staleNo, staleYes)
+		if ix.has(h.row) {
+			entries = append(entries, entry{string(ix.appendKey(nil, h.row)), rec})
 		}
+		if h.prev.Load() == nil {
+			return true
+		}
+		rec.stale.CompareAndSwap(staleNo, staleYes)
+		rec.fillOlder(ix, h)
 		return true
 	})
 	if !slices.IsSortedFunc(entries, compareEntries) {
 		slices.SortFunc(entries, compareEntries)
 	}
 	for _, e := range entries {
-		ix.tree.Load(e) // ascending: quicker than Set
+		ix.trees[layerNewest].Load(e) // ascending: quicker than Set
+	}
+}
+
+// fillOlder enters the versions that are older than the newest one.
+func (r *record) fillOlder(ix *index, newest *version) {
+	for v := newest.prev.Load(); v != nil; v = v.prev.Load() {
+		if !ix.has(v.row) {
+			continue
+		}
+		if l := r.layerOf(ix, v.row, nil, nil); l != layerNewest {
+			ix.put(entry{string(ix.appendKey(nil, v.row)), r}, l)
+		}
 	}
 }
 
@@ -315,7 +321,7 @@ func (ix *index) checkUnique(own *writer) (err error) {
 		return nil
 	}
 	last := entry{"", lowest}
-	ix.tree.Scan(func(e entry) bool {
+	ix.trees[layerNewest].Scan(func(e entry) bool {
 		row, _ := e.rec.current(own)
 		if row == nil || !ix.matches(row, e.key) {
 			return true

@@ -48,17 +48,17 @@ func compareEntries(a, b entry) int {
 // lowest is before every record.
 var lowest = &record{id: 0}
 
-// index is a B-tree of entries, guarded by the latch of its table's data. The
-// heap order of a table without clustered index is an index without a tree: it
-// reads the table's rows.
+// index is a set of entries in three layers (see layers.go), guarded by the
+// latch of its table's data. The heap order of a table without clustered index
+// is an index without trees: it reads the table's rows.
 //
-// inserted and removed count changes of the tree. A cursor that finds inserted
-// unchanged knows that the entries that it has read ahead are still the next
-// ones; if removed is unchanged, that they are all there.
+// inserted and removed count changes. A cursor that finds inserted unchanged
+// knows that the entries that it has read ahead are still the next ones; if
+// removed is unchanged, that they are all there.
 type index struct {
 	def      IndexDef
 	data     *tableData
-	tree     *btree.BTreeG[entry] // nil: heap order
+	trees    [layers]*btree.BTreeG[entry] // the first is nil: heap order; the others are nil until they are needed
 	inserted atomic.Uint64
 	removed  atomic.Uint64
 	unbound  bool // filtered, and the filter is not known (yet)
@@ -69,14 +69,16 @@ type index struct {
 
 func newIndex(d *tableData, def IndexDef, by *writer) *index {
 	def.Filtered = def.Filtered || def.Filter != nil
-	return &index{
-		def: def, data: d, created: by,
-		unbound: def.Filtered && def.Filter == nil,
-		tree:    btree.NewBTreeGOptions(entryLess, btree.Options{NoLocks: true}),
-	}
+	ix := &index{def: def, data: d, created: by, unbound: def.Filtered && def.Filter == nil}
+	ix.trees[layerNewest] = newTree()
+	return ix
 }
 
-func (ix *index) isHeap() bool { return ix.tree == nil }
+func newTree() *btree.BTreeG[entry] {
+	return btree.NewBTreeGOptions(entryLess, btree.Options{NoLocks: true})
+}
+
+func (ix *index) isHeap() bool { return ix.trees[layerNewest] == nil }
 
 // has reports whether the index is to have an entry for row.
 func (ix *index) has(row types.Row) bool {
@@ -126,64 +128,6 @@ func (ix *index) sameEntry(a, b types.Row) bool {
 	}
 	var bufA, bufB [96]byte
 	return string(ix.appendKey(bufA[:0], a)) == string(ix.appendKey(bufB[:0], b))
-}
-
-func (ix *index) insert(key string, rec *record) {
-	if ix.isHeap() {
-		return
-	}
-	ix.tree.Set(entry{key, rec})
-	ix.inserted.Add(1)
-}
-
-func (ix *index) remove(key string, rec *record) {
-	if ix.isHeap() {
-		return
-	}
-	ix.tree.Delete(entry{key, rec})
-	ix.removed.Add(1)
-}
-
-// ascend calls f for the entries from, inclusive, upwards until it is false.
-func (ix *index) ascend(from entry, f func(entry) bool) {
-	if ix.isHeap() {
-		ix.data.rows.Ascend(from.rec.id, func(_ RowID, rec *record) bool { return f(entry{"", rec}) })
-		return
-	}
-	ix.tree.Ascend(from, f)
-}
-
-// descend calls f for the entries before `before` downwards until it is false;
-// toEnd starts with the last.
-func (ix *index) descend(before entry, toEnd bool, f func(entry) bool) {
-	if ix.isHeap() {
-		visit := func(_ RowID, rec *record) bool {
-			return (!toEnd && rec.id >= before.rec.id) || f(entry{"", rec})
-		}
-		if toEnd {
-			ix.data.rows.Reverse(visit)
-			return
-		}
-		ix.data.rows.Descend(before.rec.id, visit)
-		return
-	}
-	if toEnd {
-		ix.tree.Reverse(f)
-		return
-	}
-	ix.tree.Descend(before, func(e entry) bool { return !entryLess(e, before) || f(e) })
-}
-
-// after returns the first entry greater than e.
-func (ix *index) after(e entry) (next entry, ok bool) {
-	ix.ascend(e, func(n entry) bool {
-		if n.rec == e.rec && n.key == e.key {
-			return true
-		}
-		next, ok = n, true
-		return false
-	})
-	return next, ok
 }
 
 // gapBefore is the lock resource of the gap before e, or the one at the end.

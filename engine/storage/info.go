@@ -42,9 +42,13 @@ type Stats struct {
 	LogBytes      int64  // log since the last checkpoint
 	Syncs         uint64
 	Deadlocks     uint64
+	Escalations   uint64    // of row locks to a table's
+	Unescalated   uint64    // attempts at that for which others were in the way
 	Views         int       // open views
 	OldestView    time.Time // zero if there is none
 	Garbage       int       // rows whose old versions wait for a view or lock to go
+	KeptVersions  int64     // superseded versions that views need
+	KeptBytes     int64     // what they take in memory, about
 	CheckpointErr error     // of the last checkpoint in the background
 }
 
@@ -53,7 +57,14 @@ func (s *Store) Stats() Stats {
 	st := Stats{
 		Commits:   s.lastCommit.Load() - recovered.csn.Load(),
 		Deadlocks: s.locks.deadlocks.Load(),
-		Garbage:   s.garbage.size(),
+
+		Escalations: s.locks.escalated.Load(),
+		Unescalated: s.locks.unescalated.Load(),
+
+		Garbage: s.garbage.size(),
+
+		KeptVersions: s.kept.versions.Load(),
+		KeptBytes:    s.kept.bytes.Load(),
 	}
 	st.OldestView, st.Views = s.views.oldest()
 	s.commitMu.Lock()
@@ -231,7 +242,7 @@ func (s *Store) joinRanges(all []LockInfo) []LockInfo {
 		at := place{in.Object, in.Row, in.Tx}
 		switch {
 		case in.Status != "GRANT" || in.Row == 0:
-		case in.Mode == gapS || in.Mode == gapX:
+		case in.Mode.isGap():
 			gaps[at] = in.Mode
 		default:
 			rows[at] = in.Mode
@@ -244,7 +255,7 @@ func (s *Store) joinRanges(all []LockInfo) []LockInfo {
 	for _, in := range all {
 		at := place{in.Object, in.Row, in.Tx}
 		gap := gaps[at]
-		isGap := in.Mode == gapS || in.Mode == gapX
+		isGap := in.Mode.isGap()
 		switch {
 		case in.Status != "GRANT" || in.Row == 0 || gap == None:
 		case isGap && gap == gapS && rows[at] == U:

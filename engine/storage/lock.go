@@ -19,7 +19,8 @@ const (
 	UIX           // update with intent exclusive
 	X             // exclusive
 
-	gapS // nothing may be inserted into the gap: RangeS-S, RangeS-U
+	gapS // nothing may be inserted into the gap: RangeS-S
+	gapU // as gapS, and only one may hold it: RangeS-U
 	gapX // as gapS, and nobody else may lock the gap: RangeX-X
 	gapI // insert intention, held for an instant: RangeI-N
 
@@ -27,7 +28,7 @@ const (
 )
 
 var modeNames = [lockModes]string{
-	"NULL", "Sch-S", "Sch-M", "IS", "S", "U", "IX", "SIX", "UIX", "X", "RangeS-S", "RangeX-X", "RangeI-N",
+	"NULL", "Sch-S", "Sch-M", "IS", "S", "U", "IX", "SIX", "UIX", "X", "RangeS-S", "RangeS-U", "RangeX-X", "RangeI-N",
 }
 
 // String returns the name of m as sys.dm_tran_locks shows it.
@@ -37,6 +38,9 @@ func (m LockMode) String() string {
 	}
 	return fmt.Sprintf("LockMode(%d)", uint8(m))
 }
+
+// isGap reports whether m locks a gap to the end of the transaction.
+func (m LockMode) isGap() bool { return m == gapS || m == gapU || m == gapX }
 
 type modeSet uint16
 
@@ -54,7 +58,7 @@ func (s modeSet) has(m LockMode) bool { return s&(1<<m) != 0 }
 // mode. Source: "Lock compatibility" in Microsoft's Transaction locking and row
 // versioning guide; the gap modes are the range halves of its key-range table.
 var compatibleWith = [lockModes]modeSet{
-	None: setOf(None, SchS, SchM, IS, S, U, IX, SIX, UIX, X, gapS, gapX, gapI),
+	None: setOf(None, SchS, SchM, IS, S, U, IX, SIX, UIX, X, gapS, gapU, gapX, gapI),
 	SchS: setOf(None, SchS, IS, S, U, IX, SIX, UIX, X),
 	SchM: setOf(None),
 	IS:   setOf(None, SchS, IS, S, U, IX, SIX, UIX),
@@ -64,7 +68,8 @@ var compatibleWith = [lockModes]modeSet{
 	SIX:  setOf(None, SchS, IS),
 	UIX:  setOf(None, SchS, IS),
 	X:    setOf(None, SchS),
-	gapS: setOf(None, gapS),
+	gapS: setOf(None, gapS, gapU),
+	gapU: setOf(None, gapS),
 	gapX: setOf(None),
 	gapI: setOf(None, gapI),
 }
@@ -82,7 +87,8 @@ var coveredBy = [lockModes]modeSet{
 	UIX:  setOf(None, SchS, IS, S, U, IX, SIX, UIX),
 	X:    setOf(None, SchS, IS, S, U, IX, SIX, UIX, X),
 	gapS: setOf(None, gapS),
-	gapX: setOf(None, gapS, gapX, gapI),
+	gapU: setOf(None, gapS, gapU),
+	gapX: setOf(None, gapS, gapU, gapX, gapI),
 	gapI: setOf(None, gapI),
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,11 +22,15 @@ type lockManager struct {
 
 	detecting sync.Mutex // one deadlock search at a time
 	deadlocks atomic.Uint64
+
+	escalated, unescalated atomic.Uint64 // escalations, and attempts that failed
+	waits                  waitCounts
 }
 
 type lockShard struct {
 	mu    sync.Mutex
 	heads map[Resource]*lockHead
+	most  int // heads there were since the map was made
 	free  []*lockHead
 	_     [64]byte // keeps neighbours off the cache line
 }
@@ -140,6 +145,7 @@ func (m *lockManager) lock(ctx context.Context, set *lockSet, res Resource, mode
 	}
 	err = m.await(ctx, w, wait)
 	set.owner.waiting.Store(nil)
+	m.waited(w)
 	if err != nil {
 		return nil, true, err
 	}
@@ -286,6 +292,7 @@ func (sh *lockShard) newHead(res Resource) *lockHead {
 		head = &lockHead{res: res, shard: sh}
 	}
 	sh.heads[res] = head
+	sh.most = max(sh.most, len(sh.heads))
 	return head
 }
 
@@ -296,6 +303,11 @@ func (sh *lockShard) drop(head *lockHead) {
 	}
 	delete(sh.heads, head.res)
 	head.queue = nil
+	if n := len(sh.heads); sh.most > 1024 && n < sh.most/16 { // maps do not shrink
+		heads := make(map[Resource]*lockHead, n)
+		maps.Copy(heads, sh.heads)
+		sh.heads, sh.most = heads, n
+	}
 	if len(sh.free) < 64 {
 		sh.free = append(sh.free, head)
 	}

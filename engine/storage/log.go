@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -31,12 +32,14 @@ type log struct {
 
 	// Of the writer goroutine alone:
 	seg     *segment
+	control *control
 	next    uint64 // LSN of the next record
 	durable uint64 // LSN up to which the log is synced
 	buf     []byte
 }
 
-// logRequest is a record to commit or, without a writer, a segment to end.
+// logRequest is a record to commit or, without a writer, a segment to end or a
+// log to sync.
 type logRequest struct {
 	w    *writer
 	rec  []byte
@@ -44,9 +47,9 @@ type logRequest struct {
 	done chan error
 }
 
-func newLog(s *Store, seg *segment, next uint64) *log {
+func newLog(s *Store, seg *segment, ctl *control, next uint64) *log {
 	return &log{
-		store: s, fs: s.opts.FS, dir: s.opts.Dir, seg: seg, next: next, durable: next - 1,
+		store: s, fs: s.opts.FS, dir: s.opts.Dir, seg: seg, control: ctl, next: next, durable: next - 1,
 		kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}), full: make(chan struct{}, 1),
 	}
 }
@@ -63,6 +66,17 @@ func (l *log) commit(w *writer, rec []byte, sync bool) error {
 // rotate begins a new segment. Records of older ones are visible when it
 // returns.
 func (l *log) rotate() error { return l.submit(&logRequest{done: make(chan error, 1)}) }
+
+// flush syncs what has been committed.
+func (l *log) flush() error { return l.submit(&logRequest{sync: true, done: make(chan error, 1)}) }
+
+// refuse makes the log take nothing any more, for a reason that is not its own.
+func (l *log) refuse(cause error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = fmt.Errorf("%w: %w", ErrLogFailed, cause)
+	return l.failed
+}
 
 func (l *log) submit(r *logRequest) error {
 	l.mu.Lock()
@@ -94,10 +108,11 @@ func (l *log) close() error {
 	close(l.quit)
 	<-l.done
 	if l.failed != nil {
-		_ = l.seg.file.Close() // the failure has been reported
+		_, _ = l.seg.file.Close(), l.control.close() // the failure has been reported
 		return nil
 	}
-	return l.seg.finish()
+	l.syncLate()
+	return errors.Join(l.seg.finish(), l.control.close())
 }
 
 // run is the writer goroutine.
@@ -129,6 +144,11 @@ func (l *log) run() {
 
 // serve answers the requests at the beginning of batch, and returns how many.
 func (l *log) serve(batch []*logRequest) int {
+	if batch[0].w == nil && batch[0].sync {
+		l.syncLate()
+		batch[0].done <- l.failed
+		return 1
+	}
 	if batch[0].w == nil {
 		batch[0].done <- l.newSegment()
 		return 1
@@ -194,6 +214,7 @@ func (l *log) write(batch []*logRequest) error {
 			return l.abandon(err, false)
 		}
 		l.durable = lsn - 1
+		l.control.claim(l.durable)
 	}
 	l.seg.advance(len(l.buf))
 	l.bytes.Add(int64(len(l.buf)))
@@ -232,6 +253,7 @@ func (l *log) syncLate() {
 		return
 	}
 	l.durable = l.next - 1
+	l.control.claim(l.durable)
 }
 
 // newSegment ends the segment, if it has records, and begins the next.
@@ -246,12 +268,15 @@ func (l *log) newSegment() error {
 	if l.failed != nil {
 		return l.failed
 	}
-	seg, err := createSegment(l.fs, l.dir, l.next)
+	seg, ctl, err := nextSegment(l.fs, l.dir, l.next, l.control)
+	if errors.Is(err, errHalfMade) {
+		return l.fail(err)
+	}
 	if err != nil {
 		return fmt.Errorf("storage: new log segment: %w", err)
 	}
 	old := l.seg
-	l.seg = seg
+	l.seg, l.control = seg, ctl
 	if err := old.finish(); err != nil {
 		return fmt.Errorf("storage: end of log segment %s: %w", filepath.Join(l.dir, old.name), err)
 	}

@@ -3,6 +3,7 @@ package storage_test
 import (
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
@@ -16,10 +17,12 @@ var errCrashed = errors.New("crashed")
 // any operation, and can fail operations.
 type memFS struct {
 	mu      sync.Mutex
-	names   map[string]*memFile // as the running process sees it
-	durable map[string]*memFile // what the directory on the disk says
+	names   map[string]*memFile   // as the running process sees it
+	durable map[string]*memFile   // what the directory on the disk says
+	between []map[string]*memFile // what it may say: after each change since it was synced
 	locked  map[string]bool
 
+	kinds  map[string]int
 	ops    int                         // changing operations so far
 	stopAt int                         // the operation that does not happen any more; 0: never
 	fail   func(op, name string) error // a fault to inject
@@ -37,7 +40,7 @@ type memWrite struct {
 }
 
 func newMemFS() *memFS {
-	return &memFS{names: map[string]*memFile{}, durable: map[string]*memFile{}, locked: map[string]bool{}}
+	return &memFS{names: map[string]*memFile{}, durable: map[string]*memFile{}, locked: map[string]bool{}, kinds: map[string]int{}}
 }
 
 // step counts a changing operation and says whether it happens. The mutex is held.
@@ -46,6 +49,7 @@ func (fs *memFS) step(op, name string) error {
 		return errCrashed
 	}
 	fs.ops++
+	fs.kinds[op]++
 	if fs.stopAt > 0 && fs.ops >= fs.stopAt {
 		return errCrashed
 	}
@@ -72,6 +76,11 @@ func (fs *memFS) after(how crash, rnd *rand.Rand) *memFS {
 	names := fs.names
 	if how != killed {
 		names = fs.durable
+	}
+	if n := len(fs.between); how == torn && n > 0 {
+		if i := rnd.IntN(n + 1); i < n {
+			names = fs.between[i]
+		}
 	}
 	for name, f := range names {
 		data := f.synced
@@ -145,6 +154,7 @@ func (fs *memFS) Create(name string) (storage.File, error) {
 	}
 	f := &memFile{}
 	fs.names[name] = f
+	fs.changed()
 	return &memHandle{fs, f, name}, nil
 }
 
@@ -166,6 +176,7 @@ func (fs *memFS) Rename(from, to string) error {
 	}
 	fs.names[to] = fs.names[from]
 	delete(fs.names, from)
+	fs.changed()
 	return nil
 }
 
@@ -176,8 +187,12 @@ func (fs *memFS) Remove(name string) error {
 		return err
 	}
 	delete(fs.names, name)
+	fs.changed()
 	return nil
 }
+
+// changed notes a change of the directory.
+func (fs *memFS) changed() { fs.between = append(fs.between, maps.Clone(fs.names)) }
 
 func (fs *memFS) SyncDir(string) error {
 	fs.mu.Lock()
@@ -185,10 +200,7 @@ func (fs *memFS) SyncDir(string) error {
 	if err := fs.step("syncdir", ""); err != nil {
 		return err
 	}
-	fs.durable = make(map[string]*memFile, len(fs.names))
-	for name, f := range fs.names {
-		fs.durable[name] = f
-	}
+	fs.durable, fs.between = maps.Clone(fs.names), nil
 	return nil
 }
 

@@ -70,7 +70,8 @@ func (tx *Tx) undo(n int) {
 func (tx *Tx) settle() {
 	s := tx.store
 	csn := tx.w.csn.Load()
-	horizon := s.views.horizon(&s.lastCommit)
+	var buf [viewBuffer]uint64
+	p := s.views.points(&s.lastCommit, buf[:0])
 	for i := range tx.ops {
 		o := &tx.ops[i]
 		t := (*Table)(nil)
@@ -94,11 +95,11 @@ func (tx *Tx) settle() {
 		if o.rec.head.Load() != o.ver {
 			continue // a later change of the same row settles it
 		}
-		if csn > horizon || !s.prune(o.data, o.rec, horizon) {
+		if s.prune(o.data, o.rec, p) != pruned {
 			s.garbage.add(garbageItem{data: o.data, rec: o.rec, csn: csn})
 		}
 	}
-	s.garbage.collect(s, horizon, settleShare)
+	s.collect(p, settleShare)
 }
 
 // settleShare is how many items of others' garbage a commit looks at.

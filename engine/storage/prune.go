@@ -1,116 +1,200 @@
 package storage
 
 import (
-	"sync"
-	"time"
+	"slices"
+
+	"loopbroker/engine/types"
 )
 
-// prune cuts the versions of rec off that nobody can see any more, horizon
-// being the commit number up to which every view sees, and removes index
-// entries that only they had. It reports false if that has to wait: a gap
-// before an entry is locked.
-func (s *Store) prune(d *tableData, rec *record, horizon uint64) bool {
-	v := rec.head.Load()
-	for v != nil {
-		if n := v.by.csn.Load(); n != 0 && n <= horizon {
-			break
-		}
-		v = v.prev.Load()
-	}
-	if v == nil {
-		return true
-	}
-	if v.row != nil && rec.stale.Load() == staleNo {
-		v.prev.Store(nil)
-		return true
-	}
-	return s.pruneEntries(d, rec, v)
-}
+// Old versions are kept for views. A version is needed if there is an open view
+// that sees it, be it the oldest view or one between; see views.points. What no
+// view needs goes at the commit that superseded it, or when somebody looks again
+// after a view was closed (garbage.go).
 
-// pruneEntries cuts off what is older than v, and v itself if it is a deletion.
-func (s *Store) pruneEntries(d *tableData, rec *record, v *version) bool {
+// outcome is what prune has left.
+type outcome uint8
+
+const (
+	pruned  outcome = iota // nothing is left to do
+	kept                   // versions are left that a view needs, or may need
+	blocked                // a gap before an entry is locked: nothing was done
+)
+
+// prune cuts the versions of rec off that nobody can see any more, and removes
+// index entries that only they had.
+func (s *Store) prune(d *tableData, rec *record, p points) outcome {
+	base := rec.newestAt(p.last)
+	if base == nil {
+		return pruned
+	}
+	if base.row != nil && rec.stale.Load() == staleNo {
+		s.thin(base, p)
+		return rec.left()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var outdated []placement
-	old := v.prev.Load()
-	for o := old; o != nil; o = o.prev.Load() {
-		outdated = d.outdated(rec, o, v, outdated)
-	}
-	for _, p := range outdated {
-		if s.gapInUse(d, p.ix, p.key, rec) {
-			return false
-		}
-	}
-	dead := v.row == nil && rec.head.Load() == v
-	if dead && s.gapInUse(d, d.heap, "", rec) {
-		return false
-	}
-	for _, p := range outdated {
-		p.ix.remove(p.key, rec)
-	}
-	v.prev.Store(nil)
-	if dead {
-		d.rows.Delete(rec.id)
-	}
-	if rec.head.Load() == v {
-		rec.stale.CompareAndSwap(staleYes, staleNo)
-	}
-	return true
+	return s.pruneEntries(d, rec, base, p)
 }
 
-// outdated appends the entries that version o has and that no version from the
-// head down to last has.
-func (d *tableData) outdated(rec *record, o, last *version, list []placement) []placement {
-	if o.row == nil {
+// newestAt returns the newest version with a commit number up to csn.
+func (r *record) newestAt(csn uint64) *version {
+	for v := r.head.Load(); v != nil; v = v.prev.Load() {
+		if n := v.by.csn.Load(); n != 0 && n <= csn {
+			return v
+		}
+	}
+	return nil
+}
+
+// newestCommitted returns the newest committed version, nil if there is none.
+func (r *record) newestCommitted() *version {
+	for v := r.head.Load(); v != nil; v = v.prev.Load() {
+		if v.committed() {
+			return v
+		}
+	}
+	return nil
+}
+
+// left tells whether rec has superseded versions.
+func (r *record) left() outcome {
+	if v := r.newestCommitted(); v != nil && v.prev.Load() != nil {
+		return kept
+	}
+	return pruned
+}
+
+// thin unlinks the versions older than base that no view needs. A reader that
+// stands on one of them finds its way on.
+func (s *Store) thin(base *version, p points) {
+	newer := base
+	for v := base.prev.Load(); v != nil; v = v.prev.Load() {
+		if p.need(v, newer) {
+			s.kept.add(v)
+			newer = v
+			continue
+		}
+		s.kept.remove(v)
+		newer.prev.Store(v.prev.Load())
+	}
+}
+
+// movement is what is to be done with an entry: it goes to a layer, or out of
+// the index if to is layers.
+type movement struct {
+	placement
+	to layer
+}
+
+// pruneEntries is prune for a record whose versions have different entries, or
+// which is deleted. The latch is held.
+func (s *Store) pruneEntries(d *tableData, rec *record, base *version, p points) outcome {
+	var few [4]*version
+	older := few[:0] // those that stay
+	newer := base
+	for v := base.prev.Load(); v != nil; v = v.prev.Load() {
+		if p.need(v, newer) {
+			older, newer = append(older, v), v
+		}
+	}
+	var fewMoves [8]movement
+	moves := fewMoves[:0]
+	for v := base.prev.Load(); v != nil; v = v.prev.Load() {
+		moves = d.movements(rec, v, base, older, moves)
+	}
+	dead := base.row == nil && rec.head.Load() == base
+	toGone := dead && (len(older) == 0 || d.isHeap())
+	if d.gapLocks.Load() != 0 && s.inTheWay(d, rec, moves, toGone) {
+		return blocked
+	}
+	for i := range moves {
+		m := &moves[i]
+		m.ix.move(entry{m.key, rec}, m.to)
+	}
+	s.thin(base, p)
+	if dead && len(older) == 0 {
+		d.rows.Delete(rec.id)
+		d.gone.Delete(rec.id)
+	} else if toGone {
+		d.rows.Delete(rec.id)
+		d.gone.Set(rec.id, rec)
+	}
+	if len(older) == 0 && rec.head.Load() == base {
+		rec.stale.CompareAndSwap(staleYes, staleNo)
+	}
+	return rec.left()
+}
+
+// inTheWay reports whether a gap is locked before one of the entries that go, or
+// before the record in the order of a heap.
+func (s *Store) inTheWay(d *tableData, rec *record, moves []movement, heap bool) bool {
+	for i := range moves {
+		m := &moves[i]
+		e := entry{m.key, rec}
+		if m.to != layerLeaving && !m.ix.in(e, layerOld) && s.locks.inUse(m.ix.gapBefore(e, true)) {
+			return true
+		}
+	}
+	return heap && s.locks.inUse(d.heap.gapBefore(entry{"", rec}, true))
+}
+
+// movements appends what is to be done with the entries of version v, which base
+// or a later version has superseded. older are the versions behind base that
+// stay.
+func (d *tableData) movements(rec *record, v, base *version, older []*version, list []movement) []movement {
+	if v.row == nil {
 		return list
 	}
+	newest := rec.head.Load().row
 	for _, set := range [2][]*index{d.indexes, d.retired} {
 		for _, ix := range set {
-			if ix.unbound || !ix.has(o.row) {
+			if ix.unbound || !ix.has(v.row) || (newest != nil && ix.sameEntry(newest, v.row)) {
 				continue
 			}
-			p := placement{ix, string(ix.appendKey(nil, o.row))}
-			if !rec.hasEntry(p, last) && !containsPlacement(list, p) {
-				list = append(list, p)
+			m := movement{placement{ix, string(ix.appendKey(nil, v.row))}, rec.layerOf(ix, v.row, base, older)}
+			if m.to != layerNewest && !slices.Contains(list, m) {
+				list = append(list, m)
 			}
 		}
 	}
 	return list
 }
 
-// hasEntry reports whether a version from the head down to last has entry p.
-func (r *record) hasEntry(p placement, last *version) bool {
+// layerOf returns the layer for the entry of row, layers if no version has it.
+// Behind base there are only older; a nil base leaves the chain as it is.
+func (r *record) layerOf(ix *index, row types.Row, base *version, older []*version) layer {
+	l := layerNewest
 	for v := r.head.Load(); v != nil; v = v.prev.Load() {
-		if v.row != nil && p.ix.matches(v.row, p.key) {
-			return true
+		if ix.has(v.row) && ix.sameEntry(v.row, row) {
+			return l
 		}
-		if v == last {
-			return false
+		if v == base {
+			break
 		}
-	}
-	return false
-}
-
-func containsPlacement(list []placement, p placement) bool {
-	for _, q := range list {
-		if q == p {
-			return true
+		if v.committed() {
+			l = layerOld
+		} else if l == layerNewest {
+			l = layerLeaving
 		}
 	}
-	return false
-}
-
-func (s *Store) gapInUse(d *tableData, ix *index, key string, rec *record) bool {
-	return d.gapLocks.Load() != 0 && s.locks.inUse(ix.gapBefore(entry{key, rec}, true))
+	for _, v := range older {
+		if ix.has(v.row) && ix.sameEntry(v.row, row) {
+			return layerOld
+		}
+	}
+	return layers
 }
 
 // undoInsert takes an inserted row out again.
 func (s *Store) undoInsert(o *op) {
 	d, rec := o.data, o.rec
+	d.mu.Lock()
 	gone := &version{by: recovered} // as if it had been deleted before all views
 	gone.prev.Store(rec.head.Load())
 	rec.head.Store(gone)
-	if !s.pruneEntries(d, rec, gone) {
+	left := s.pruneEntries(d, rec, gone, points{})
+	d.mu.Unlock()
+	if left == blocked {
 		s.garbage.add(garbageItem{data: d, rec: rec, csn: 1})
 	}
 }
@@ -119,137 +203,64 @@ func (s *Store) undoInsert(o *op) {
 func (s *Store) undoChange(o *op) {
 	d, rec, v := o.data, o.rec, o.ver
 	prev := v.prev.Load()
-	if rec.stale.Load() == staleNo || v.row == nil {
+	if rec.stale.Load() == staleNo && v.row != nil {
 		rec.head.Store(prev)
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	rec.head.Store(prev)
-	for _, p := range d.outdated(rec, v, nil, nil) {
-		if s.gapInUse(d, p.ix, p.key, rec) {
-			rec.stale.Store(staleForever)
-			s.garbage.add(garbageItem{data: d, rec: rec, csn: 1, orphan: p})
-			continue
+	for _, set := range [2][]*index{d.indexes, d.retired} {
+		for _, ix := range set {
+			s.undoEntry(d, ix, rec, v, prev)
 		}
-		p.ix.remove(p.key, rec)
+	}
+	if prev.committed() && prev.prev.Load() == nil {
+		rec.stale.CompareAndSwap(staleYes, staleNo)
 	}
 }
 
-// pruneOrphan removes an entry that an undone change has left.
-func (s *Store) pruneOrphan(it *garbageItem) bool {
+// undoEntry puts the entries of a record into their places after version v was
+// taken away, which prev has replaced.
+func (s *Store) undoEntry(d *tableData, ix *index, rec *record, v, prev *version) {
+	had, has := ix.has(v.row), ix.has(prev.row)
+	if had && has && ix.sameEntry(v.row, prev.row) {
+		return
+	}
+	if had {
+		p := placement{ix, string(ix.appendKey(nil, v.row))}
+		to := rec.layerOf(ix, v.row, nil, nil)
+		if to > layerLeaving && s.gapInUse(d, ix, p.key, rec) {
+			to = layerLeaving
+			rec.stale.Store(staleForever)
+			s.garbage.add(garbageItem{data: d, rec: rec, csn: 1, orphan: p})
+		}
+		ix.move(entry{p.key, rec}, to)
+	}
+	if has {
+		ix.put(entry{string(ix.appendKey(nil, prev.row)), rec}, layerNewest)
+	}
+}
+
+func (s *Store) gapInUse(d *tableData, ix *index, key string, rec *record) bool {
+	return d.gapLocks.Load() != 0 && s.locks.inUse(ix.gapBefore(entry{key, rec}, true))
+}
+
+// pruneOrphan puts an entry that an undone change has left where it belongs.
+func (s *Store) pruneOrphan(it *garbageItem) outcome {
 	d, p := it.data, it.orphan
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if it.rec.hasEntry(p, nil) {
-		return true
-	}
-	if s.gapInUse(d, p.ix, p.key, it.rec) {
-		return false
-	}
-	p.ix.remove(p.key, it.rec)
-	return true
-}
-
-func (s *Store) tidy(it *garbageItem, horizon uint64) bool {
-	if it.orphan.ix != nil {
-		return s.pruneOrphan(it)
-	}
-	return s.prune(it.data, it.rec, horizon)
-}
-
-// garbage is what commits could not tidy up at once because a view or a gap
-// lock was in the way: in order of commit numbers, roughly.
-type garbage struct {
-	mu    sync.Mutex
-	items []garbageItem
-	first int // items before it are done
-	kick  chan struct{}
-}
-
-type garbageItem struct {
-	data *tableData
-	rec  *record
-	csn  uint64
-
-	orphan placement // an entry to remove, instead of versions
-}
-
-func (g *garbage) add(it garbageItem) {
-	g.mu.Lock()
-	g.items = append(g.items, it)
-	n := len(g.items) - g.first
-	g.mu.Unlock()
-	if n == 1 || n%1024 == 0 {
-		g.wake()
-	}
-}
-
-func (g *garbage) wake() {
-	select {
-	case g.kick <- struct{}{}:
-	default:
-	}
-}
-
-func (g *garbage) size() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.items) - g.first
-}
-
-// collect tidies up at most limit items that horizon allows, and returns how
-// many were done.
-func (g *garbage) collect(s *Store, horizon uint64, limit int) (done int) {
-	for range limit {
-		g.mu.Lock()
-		if g.first == len(g.items) || g.items[g.first].csn > horizon {
-			g.mu.Unlock()
-			return done
-		}
-		it := g.items[g.first]
-		g.items[g.first] = garbageItem{}
-		g.first++
-		if g.first == len(g.items) {
-			g.items, g.first = nil, 0
-		} else if g.first > 1024 && g.first > len(g.items)/2 {
-			g.items = append([]garbageItem(nil), g.items[g.first:]...)
-			g.first = 0
-		}
-		g.mu.Unlock()
-		if !s.tidy(&it, horizon) {
-			g.add(it) // a gap lock: at the end of the line
-			return done
-		}
-		done++
-	}
-	return done
-}
-
-// sweepInterval is how often left-over garbage is looked at again.
-const sweepInterval = 50 * time.Millisecond
-
-// sweep tidies up in the background while there is something to tidy.
-func (s *Store) sweep() {
-	defer s.background.Done()
-	timer := time.NewTimer(sweepInterval)
-	defer timer.Stop()
-	for {
-		select {
-		case <-s.closing:
-			return
-		case <-s.garbage.kick:
-		case <-timer.C:
-		}
-		for s.garbage.collect(s, s.views.horizon(&s.lastCommit), 256) == 256 {
-			select {
-			case <-s.closing:
-				return
-			default:
-			}
-		}
-		if s.garbage.size() > 0 {
-			timer.Reset(sweepInterval)
+	to := layers
+	for v := it.rec.head.Load(); v != nil; v = v.prev.Load() {
+		if v.row != nil && p.ix.matches(v.row, p.key) {
+			to = it.rec.layerOf(p.ix, v.row, nil, nil)
+			break
 		}
 	}
+	if to > layerLeaving && s.gapInUse(d, p.ix, p.key, it.rec) {
+		return blocked
+	}
+	p.ix.move(entry{p.key, it.rec}, to)
+	return pruned
 }

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+
+	"loopbroker/engine/types"
 )
 
 // openDir locks the directory, brings its contents back and starts the log.
@@ -20,6 +22,9 @@ func (s *Store) openDir(ctx context.Context) (err error) {
 		return fmt.Errorf("storage: directory: %w", err)
 	}
 	lock, err := fs.Lock(filepath.Join(dir, "lock"))
+	if errors.Is(err, ErrLocked) {
+		return fmt.Errorf("%w: %s: stop the other process, or choose another directory", err, dir)
+	}
 	if err != nil {
 		return fmt.Errorf("storage: lock of %s: %w", dir, err)
 	}
@@ -32,14 +37,15 @@ func (s *Store) openDir(ctx context.Context) (err error) {
 	if err := r.run(); err != nil {
 		return err
 	}
-	seg, err := createSegment(fs, dir, r.lsn+1)
+	seg, ctl, err := nextSegment(fs, dir, r.lsn+1, nil)
 	if err != nil {
 		return fmt.Errorf("storage: new log segment: %w", err)
 	}
 	s.lockFile = lock
 	s.lastLSN = r.lsn
-	s.log = newLog(s, seg, r.lsn+1)
-	s.log.bytes.Store(r.replayed)
+	s.log = newLog(s, seg, ctl, r.lsn+1)
+	s.log.bytes.Store(r.replayed.Bytes)
+	s.replayed = r.replayed
 	go s.log.run()
 	s.background.Add(1)
 	go s.checkpoints(context.WithoutCancel(ctx))
@@ -54,23 +60,33 @@ type recovery struct {
 	s        *Store
 	fs       FS
 	dir      string
+	expect   expectation
 	lsn      uint64 // of the newest record that is in the tables
-	replayed int64  // bytes
+	replayed Replay
 }
 
+// Replay is what recovery took from the log, behind the checkpoint. The time of
+// recovery is that of loading the checkpoint, and of this.
+type Replay struct {
+	Records int64 // transactions
+	Bytes   int64
+}
+
+// Replayed returns what was replayed when the store was opened.
+func (s *Store) Replayed() Replay { return s.replayed }
+
 func (r *recovery) run() error {
+	defer relaxGC()()
 	names, err := r.fs.ReadDir(r.dir)
 	if err != nil {
 		return fmt.Errorf("storage: directory: %w", err)
 	}
+	if r.expect, err = r.readControl(names); err != nil {
+		return err
+	}
 	var newest uint64
 	found := false
 	for _, name := range names {
-		if strings.HasSuffix(name, ".tmp") {
-			if err := r.fs.Remove(filepath.Join(r.dir, name)); err != nil {
-				return fmt.Errorf("storage: unfinished checkpoint: %w", err)
-			}
-		}
 		if lsn, ok := parseName(name, "checkpoint-", ".ckp"); ok && (!found || lsn > newest) {
 			newest, found = lsn, true
 		}
@@ -80,7 +96,20 @@ func (r *recovery) run() error {
 			return err
 		}
 	}
-	segments := segmentsIn(names)
+	if err := r.replay(segmentsIn(names)); err != nil {
+		return err
+	}
+	if err := r.index(); err != nil {
+		return err
+	}
+	return r.removeUnfinished(names)
+}
+
+// replay applies the log.
+func (r *recovery) replay(segments []uint64) error {
+	if r.expect.known && !slices.Contains(segments, r.expect.newest) {
+		return r.corrupt(segmentName(r.expect.newest), 0, "the newest segment of the log is missing")
+	}
 	for i, first := range segments {
 		next := uint64(0)
 		if i+1 < len(segments) {
@@ -90,7 +119,49 @@ func (r *recovery) run() error {
 			return err
 		}
 	}
-	return r.index()
+	return nil
+}
+
+// removeUnfinished removes what a crash has left of files that were being made.
+func (r *recovery) removeUnfinished(names []string) error {
+	for _, name := range names {
+		if strings.HasSuffix(name, tempSuffix) {
+			if err := r.fs.Remove(filepath.Join(r.dir, name)); err != nil {
+				return fmt.Errorf("storage: unfinished file: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// relaxed counts the recoveries that run; the collector runs less often while
+// there are any: nearly all that they allocate stays.
+var relaxed struct {
+	sync.Mutex
+	running int
+	percent int
+}
+
+const loadingGCPercent = 400
+
+// relaxGC makes the garbage collector run less often until the returned function
+// is called.
+func relaxGC() (restore func()) {
+	relaxed.Lock()
+	defer relaxed.Unlock()
+	if relaxed.running++; relaxed.running == 1 {
+		relaxed.percent = debug.SetGCPercent(loadingGCPercent)
+		if relaxed.percent < 0 || relaxed.percent > loadingGCPercent {
+			debug.SetGCPercent(relaxed.percent) // it was less often before
+		}
+	}
+	return func() {
+		relaxed.Lock()
+		defer relaxed.Unlock()
+		if relaxed.running--; relaxed.running == 0 {
+			debug.SetGCPercent(relaxed.percent)
+		}
+	}
 }
 
 func (r *recovery) read(name string) ([]byte, error) {
@@ -111,23 +182,8 @@ func (r *recovery) read(name string) ([]byte, error) {
 	return b, f.Close()
 }
 
-// checkHeader reads magic, format and checksum at the beginning of a file.
 func (r *recovery) checkHeader(name string, b []byte, magic string, size int) error {
-	switch {
-	case len(b) < size:
-		return r.corrupt(name, 0, "shorter than its header")
-	case string(b[:8]) != magic:
-		return r.corrupt(name, 0, "not a file of this kind")
-	}
-	if v := binary.LittleEndian.Uint32(b[8:]); v > formatVersion {
-		return fmt.Errorf("%w: %s has format %d, this program knows %d", ErrNewerFormat, name, v, formatVersion)
-	} else if v != formatVersion {
-		return r.corrupt(name, 8, "unknown format")
-	}
-	if crc32.Checksum(b[16:size], castagnoli) != binary.LittleEndian.Uint32(b[12:]) {
-		return r.corrupt(name, 12, "wrong checksum of the header")
-	}
-	return nil
+	return checkHeader(filepath.Join(r.dir, name), b, magic, size)
 }
 
 func (r *recovery) corrupt(name string, at int, reason string) error {
@@ -135,78 +191,50 @@ func (r *recovery) corrupt(name string, at int, reason string) error {
 }
 
 func (r *recovery) loadCheckpoint(name string) error {
-	b, err := r.read(name)
+	file, header, err := openBlocks(r.fs, filepath.Join(r.dir, name), checkpointMagic, checkpointHeader)
 	if err != nil {
 		return err
 	}
-	if err := r.checkHeader(name, b, checkpointMagic, checkpointHeader); err != nil {
-		return err
-	}
-	r.lsn = binary.LittleEndian.Uint64(b[16:])
-	r.s.lastTx.Store(binary.LittleEndian.Uint64(b[24:]))
-	tables, rows := uint64(0), uint64(0)
-	for at := checkpointHeader; ; {
-		if len(b)-at < blockHeader {
-			return r.corrupt(name, at, "the end is missing")
-		}
-		size := int(binary.LittleEndian.Uint32(b[at:]))
-		if size < 1 || size > len(b)-at-blockHeader {
-			return r.corrupt(name, at, "impossible length")
-		}
-		p := b[at+blockHeader : at+blockHeader+size]
-		if crc32.Checksum(p, castagnoli) != binary.LittleEndian.Uint32(b[at+4:]) {
-			return r.corrupt(name, at, "wrong checksum")
-		}
-		rd := &redoReader{b: p[1:]}
-		switch p[0] {
-		case blockTable:
-			tables++
-			r.loadTable(rd)
-		case blockRows:
-			rows += r.loadRows(rd)
-		case blockEnd:
-			if rd.uvarint() != tables || rd.uvarint() != rows || rd.err != nil || at+blockHeader+size != len(b) {
-				return r.corrupt(name, at, "the numbers at the end are wrong")
-			}
-			return nil
-		default:
-			return r.corrupt(name, at, "unknown block")
-		}
-		if rd.err != nil {
-			return r.corrupt(name, at, rd.err.Error())
-		}
-		if err := r.ctx.Err(); err != nil {
+	r.lsn = binary.LittleEndian.Uint64(header[16:])
+	r.s.lastTx.Store(binary.LittleEndian.Uint64(header[24:]))
+	err = file.load(r.ctx, nil, r.take)
+	return errors.Join(err, file.close())
+}
+
+// take puts the contents of a block of a checkpoint into the tables.
+func (r *recovery) take(l loaded) error {
+	switch l.kind {
+	case blockTable:
+		if err := r.create(l.def); err != nil {
 			return err
 		}
-		at += blockHeader + size
+		r.s.tables[l.def.ID].nextRow.Store(l.next)
+	case blockRows:
+		t := r.s.tables[l.id]
+		if t == nil {
+			return errors.New("rows of an unknown table")
+		}
+		return t.take(l.recs, l.width)
+	case blockEnd:
+	default:
+		return errors.New("unknown block")
 	}
+	return nil
 }
 
-func (r *recovery) loadTable(rd *redoReader) {
-	next := rd.uvarint()
-	var def TableDef
-	if rd.err == nil {
-		rd.err = json.Unmarshal(rd.b, &def)
+// take puts rows of a checkpoint or a backup into the table.
+func (t *Table) take(recs []*record, width int) error {
+	d := t.data.Load()
+	if len(recs) > 0 && width != d.columns {
+		return fmt.Errorf("row of %d values for table %d of %d columns", width, t.id, d.columns)
 	}
-	if rd.err == nil {
-		rd.err = r.create(def)
+	for _, rec := range recs {
+		d.rows.Load(rec.id, rec) // ascending: quicker than Set
+		if uint64(rec.id) > t.nextRow.Load() {
+			t.nextRow.Store(uint64(rec.id))
+		}
 	}
-	if rd.err == nil {
-		r.s.tables[def.ID].nextRow.Store(next)
-	}
-}
-
-func (r *recovery) loadRows(rd *redoReader) (n uint64) {
-	t := r.s.tables[ObjectID(rd.uvarint())]
-	if t == nil {
-		rd.err = errors.New("rows of an unknown table")
-		return 0
-	}
-	for rd.more() {
-		r.put(t, RowID(rd.uvarint()), rd)
-		n++
-	}
-	return n
+	return nil
 }
 
 func (r *recovery) create(def TableDef) error {
@@ -219,19 +247,19 @@ func (r *recovery) create(def TableDef) error {
 	return nil
 }
 
-func (r *recovery) put(t *Table, id RowID, rd *redoReader) {
-	row := rd.row()
+func (r *recovery) put(t *Table, id RowID, row types.Row) error {
 	d := t.data.Load()
-	if rd.err == nil && len(row) != d.columns {
-		rd.err = fmt.Errorf("row of %d values for table %d of %d columns", len(row), t.id, d.columns)
+	if len(row) != d.columns {
+		return fmt.Errorf("row of %d values for table %d of %d columns", len(row), t.id, d.columns)
 	}
-	if rd.err != nil {
-		return
-	}
+	rec := newRecord(id, row, recovered)
 	if uint64(id) > t.nextRow.Load() {
 		t.nextRow.Store(uint64(id))
+		d.rows.Load(id, rec)
+		return nil
 	}
-	d.rows.Set(id, newRecord(id, row, recovered))
+	d.rows.Set(id, rec)
+	return nil
 }
 
 // replaySegment applies the records of a segment that are not in the tables
@@ -243,14 +271,6 @@ func (r *recovery) replaySegment(name string, first, next uint64) error {
 		return err
 	}
 	if err := r.checkHeader(name, b, segmentMagic, segmentHeader); err != nil {
-		if next == 0 && errors.Is(err, ErrCorrupt) && !laterFrame(b, 0, first, 0) {
-			// The crash came while the segment was made: nothing is in it. Its
-			// name still says how far the log had come.
-			if first > r.lsn+1 {
-				return r.missing(name, first)
-			}
-			return r.fs.Remove(filepath.Join(r.dir, name))
-		}
 		return err
 	}
 	if binary.LittleEndian.Uint64(b[16:]) != first {
@@ -259,31 +279,64 @@ func (r *recovery) replaySegment(name string, first, next uint64) error {
 	if first > r.lsn+1 {
 		return r.missing(name, first)
 	}
-	at, lsn := segmentHeader, first
-	for {
-		f, ok := parseFrame(b[at:])
-		if !ok || f.first != lsn {
-			break
-		}
-		if err := r.applyFrame(&f); err != nil {
-			return r.corrupt(name, at, err.Error())
-		}
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		lsn += uint64(f.count)
-		at += f.size
+	end, lsn, err := r.replayFrames(name, b, first)
+	if err != nil {
+		return err
 	}
-	if next != 0 {
-		if lsn != next {
-			return r.corrupt(name, at, fmt.Sprintf("records %d to %d are missing", lsn, next-1))
+	switch {
+	case next != 0 && lsn != next:
+		return r.corrupt(name, end, fmt.Sprintf("records %d to %d are missing", lsn, next-1))
+	case next != 0:
+		return nil
+	case laterFrame(b, end, lsn, lsn):
+		return r.corrupt(name, end, "damaged record: later ones are intact")
+	case lsn <= r.expect.durable:
+		return r.corrupt(name, end, fmt.Sprintf("records %d to %d are missing", lsn, r.expect.durable))
+	}
+	return r.cut(name, end, len(b))
+}
+
+// replayFrames applies the intact frames of a segment. It returns where they end
+// and the first LSN that is not there.
+func (r *recovery) replayFrames(name string, b []byte, first uint64) (end int, lsn uint64, err error) {
+	end, lsn = segmentHeader, first
+	from := r.lsn // of the checkpoint, or the end of the segment before
+	produce := func(emit func(frames) error) error {
+		var batch frames
+		for {
+			f, ok := parseFrame(b[end:])
+			if !ok || f.first != lsn {
+				break
+			}
+			lsn += uint64(f.count)
+			if lsn-1 > from { // else it is in the checkpoint
+				batch.list = append(batch.list, f)
+				batch.at = append(batch.at, end)
+				batch.size += f.size
+			}
+			end += f.size
+			if batch.size >= blockBytes {
+				if err := emit(batch); err != nil {
+					return err
+				}
+				batch = frames{}
+			}
+		}
+		if batch.list == nil {
+			return nil
+		}
+		return emit(batch)
+	}
+	work := func(fs frames) ([]redone, error) { return r.decodeFrames(name, fs, from) }
+	err = inOrder(r.ctx, produce, work, func(list []redone) error {
+		for i := range list {
+			if err := r.apply(&list[i]); err != nil {
+				return r.corrupt(name, list[i].at, fmt.Sprintf("record %d: %v", list[i].lsn, err))
+			}
 		}
 		return nil
-	}
-	if laterFrame(b, at, lsn, lsn) {
-		return r.corrupt(name, at, "damaged record: later ones are intact")
-	}
-	return r.cut(name, at, len(b))
+	})
+	return end, lsn, err
 }
 
 // missing is the damage of a segment whose predecessor is gone.
@@ -324,119 +377,183 @@ func (r *recovery) cut(name string, at, size int) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func (r *recovery) applyFrame(f *frame) error {
-	rd := &redoReader{b: f.payload}
-	for i := range uint64(f.count) {
-		size := rd.take(4)
-		if rd.err != nil {
-			return rd.err
+// frames are some frames of a segment that follow each other.
+type frames struct {
+	list []frame
+	at   []int
+	size int
+}
+
+// redone is one transaction of the log, taken apart.
+type redone struct {
+	at    int // of its frame
+	lsn   uint64
+	tx    uint64
+	size  int
+	items []redoItem
+}
+
+// redoItem is one change.
+type redoItem struct {
+	kind  itemKind
+	table ObjectID
+	id    RowID     // put, delete
+	row   types.Row // put
+	index uint32    // drop index
+	def   TableDef  // create table, reshape
+	ix    IndexDef  // create index
+}
+
+// decodeFrames takes the records of frames apart that are newer than from.
+func (r *recovery) decodeFrames(name string, fs frames, from uint64) ([]redone, error) {
+	var list []redone
+	for i := range fs.list {
+		f := &fs.list[i]
+		rd := &redoReader{b: f.payload}
+		for n := range uint64(f.count) {
+			rec := rd.framed()
+			lsn := f.first + n
+			if rd.err != nil {
+				return nil, r.corrupt(name, fs.at[i], rd.err.Error())
+			}
+			if lsn <= from {
+				continue
+			}
+			done, err := decodeRecord(rec)
+			if err != nil {
+				return nil, r.corrupt(name, fs.at[i], fmt.Sprintf("record %d: %v", lsn, err))
+			}
+			done.at, done.lsn, done.size = fs.at[i], lsn, len(rec)
+			list = append(list, done)
 		}
-		rec := rd.take(uint64(binary.LittleEndian.Uint32(size)))
-		if rd.err != nil {
-			return rd.err
+		if rd.more() {
+			return nil, r.corrupt(name, fs.at[i], "frame is longer than its records")
 		}
-		lsn := f.first + i
-		if lsn <= r.lsn {
-			continue // in the checkpoint
-		}
-		if err := r.apply(rec); err != nil {
-			return fmt.Errorf("record %d: %w", lsn, err)
-		}
-		r.lsn = lsn
-		r.replayed += int64(len(rec))
 	}
-	if rd.more() {
-		return errors.New("frame is longer than its records")
+	return list, nil
+}
+
+// framed returns the next record of a frame.
+func (r *redoReader) framed() []byte {
+	size := r.take(4)
+	if r.err != nil {
+		return nil
 	}
-	return nil
+	return r.take(uint64(binary.LittleEndian.Uint32(size)))
+}
+
+func decodeRecord(rec []byte) (d redone, err error) {
+	rd := &redoReader{b: rec}
+	d.tx = rd.uvarint()
+	for rd.more() {
+		it := redoItem{kind: itemKind(rd.byte()), table: ObjectID(rd.uvarint())}
+		switch it.kind {
+		case itemPut:
+			it.id = RowID(rd.uvarint())
+			it.row = rd.row()
+		case itemDelete:
+			it.id = RowID(rd.uvarint())
+		case itemCreateTable, itemReshape:
+			rd.json(&it.def)
+		case itemCreateIndex:
+			rd.json(&it.ix)
+		case itemDropIndex:
+			it.index = uint32(rd.uvarint())
+		case itemDropTable, itemTruncate:
+		default:
+			return d, fmt.Errorf("unknown item %d", it.kind)
+		}
+		d.items = append(d.items, it)
+	}
+	return d, rd.err
 }
 
 // apply redoes one transaction.
-func (r *recovery) apply(rec []byte) error {
-	rd := &redoReader{b: rec}
-	if tx := rd.uvarint(); tx > r.s.lastTx.Load() {
-		r.s.lastTx.Store(tx)
+func (r *recovery) apply(d *redone) error {
+	if d.tx > r.s.lastTx.Load() {
+		r.s.lastTx.Store(d.tx)
 	}
-	for rd.more() {
-		kind := itemKind(rd.byte())
-		id := ObjectID(rd.uvarint())
-		t := r.s.tables[id]
-		if t == nil && kind != itemCreateTable && rd.err == nil {
-			return fmt.Errorf("unknown table %d", id)
+	for i := range d.items {
+		it := &d.items[i]
+		t := r.s.tables[it.table]
+		if t == nil && it.kind != itemCreateTable {
+			return fmt.Errorf("unknown table %d", it.table)
 		}
-		r.applyItem(kind, t, rd)
+		if err := r.applyItem(it, t); err != nil {
+			return err
+		}
 	}
-	return rd.err
+	r.lsn = d.lsn
+	r.replayed.Records++
+	r.replayed.Bytes += int64(d.size)
+	return nil
 }
 
-func (r *recovery) applyItem(kind itemKind, t *Table, rd *redoReader) {
-	if rd.err != nil {
-		return
-	}
-	switch kind {
+func (r *recovery) applyItem(it *redoItem, t *Table) error {
+	switch it.kind {
 	case itemPut:
-		r.put(t, RowID(rd.uvarint()), rd)
+		return r.put(t, it.id, it.row)
 	case itemDelete:
-		if _, ok := t.data.Load().rows.Delete(RowID(rd.uvarint())); !ok && rd.err == nil {
-			rd.err = fmt.Errorf("deletion of an unknown row of table %d", t.id)
+		if _, ok := t.data.Load().rows.Delete(it.id); !ok {
+			return fmt.Errorf("deletion of an unknown row of table %d", t.id)
 		}
 	case itemCreateTable:
-		var def TableDef
-		if rd.json(&def); rd.err == nil {
-			rd.err = r.create(def)
-		}
+		return r.create(it.def)
 	case itemDropTable:
 		r.s.removeTable(t)
 	case itemTruncate:
 		d := t.data.Load()
 		t.data.Store(newTableData(t, d.columns, d.defs(), recovered))
 	case itemReshape:
-		var def TableDef
-		if rd.json(&def); rd.err == nil {
-			t.data.Store(newTableData(t, def.Columns, def.Indexes, recovered))
-		}
+		t.data.Store(newTableData(t, it.def.Columns, it.def.Indexes, recovered))
 	case itemCreateIndex, itemDropIndex:
-		r.applyIndex(kind, t, rd)
-	default:
-		rd.err = fmt.Errorf("unknown item %d", kind)
+		r.applyIndex(it, t)
 	}
+	return nil
 }
 
-func (r *recovery) applyIndex(kind itemKind, t *Table, rd *redoReader) {
+func (r *recovery) applyIndex(it *redoItem, t *Table) {
 	d := t.data.Load()
-	if kind == itemDropIndex {
-		id := uint32(rd.uvarint())
-		d.indexes = slices.DeleteFunc(d.indexes, func(ix *index) bool { return ix.def.ID == id })
-		return
-	}
-	var def IndexDef
-	if rd.json(&def); rd.err != nil {
+	if it.kind == itemDropIndex {
+		d.indexes = slices.DeleteFunc(d.indexes, func(ix *index) bool { return ix.def.ID == it.index })
 		return
 	}
 	at := len(d.indexes)
-	if def.Clustered {
+	if it.ix.Clustered {
 		at = 0
 	}
-	d.indexes = slices.Insert(d.indexes, at, newIndex(d, def, recovered))
+	d.indexes = slices.Insert(d.indexes, at, newIndex(d, it.ix, recovered))
 }
 
 // index fills the indexes, at the end and all at once: that is quicker than
 // following each change, and uniqueness holds again only then.
 func (r *recovery) index() error {
+	tables := make([]*Table, 0, len(r.s.tables))
 	for _, t := range r.s.tables {
-		d := t.data.Load()
-		t.live.Store(int64(d.rows.Len()))
-		for _, ix := range d.indexes {
-			if ix.unbound {
-				continue
-			}
-			ix.fill()
-			if err := r.ctx.Err(); err != nil {
-				return err
+		tables = append(tables, t)
+	}
+	return r.fill(tables)
+}
+
+// fill fills the indexes of tables, several at a time.
+func (r *recovery) fill(tables []*Table) error {
+	produce := func(emit func(*index) error) error {
+		for _, t := range tables {
+			d := t.data.Load()
+			t.live.Store(int64(d.rows.Len()))
+			for _, ix := range d.indexes {
+				if ix.unbound {
+					continue
+				}
+				if err := emit(ix); err != nil {
+					return err
+				}
 			}
 		}
+		return nil
 	}
-	return nil
+	work := func(ix *index) (*index, error) { ix.fill(); return ix, nil }
+	return inOrder(r.ctx, produce, work, func(*index) error { return nil })
 }
 
 func (d *tableData) defs() []IndexDef {

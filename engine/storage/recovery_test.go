@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -66,9 +65,19 @@ func contents(t *testing.T, s *storage.Store) string {
 	return b.String()
 }
 
-// script is a short life of a database. Each step is one transaction, or a
-// checkpoint (false).
-type script []func(t *testing.T, s *storage.Store, tx *storage.Tx) bool
+// stepKind says how a step of a script ends.
+type stepKind int
+
+const (
+	commit stepKind = iota
+	commitDelayed
+	checkpoint // the step did nothing
+	backup     // nor did this
+)
+
+// script is a short life of a database, a transaction, checkpoint or backup at
+// each step.
+type script []func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind
 
 func insert(t *testing.T, tab *storage.Table, tx *storage.Tx, rows ...types.Row) {
 	t.Helper()
@@ -100,19 +109,19 @@ func lifeOfADatabase() script {
 	second.ID = 200
 	big := string(make([]byte, 1500))
 	return script{
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			tab, err := tx.CreateTable(queue())
 			if err != nil {
 				t.Error(err)
 			}
 			insert(t, tab, tx, row(1, ready, "one"), row(2, leased, "two"))
-			return true
+			return commit
 		},
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			insert(t, s.Table(tableID), tx, row(3, ready, big), row(4, ready, big))
-			return true
+			return commit
 		},
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			tab := s.Table(tableID)
 			mark := tx.Savepoint()
 			insert(t, tab, tx, row(99, ready, "undone"))
@@ -120,10 +129,10 @@ func lifeOfADatabase() script {
 			eachRow(t, tab, tx, func(id storage.RowID, r types.Row) error {
 				return tx.Update(t.Context(), tab, id, row(r[0].Int(), 1-r[1].Int(), big), 0)
 			})
-			return true
+			return commit
 		},
-		func(*testing.T, *storage.Store, *storage.Tx) bool { return false },
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(*testing.T, *storage.Store, *storage.Tx) stepKind { return checkpoint },
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			tab := s.Table(tableID)
 			eachRow(t, tab, tx, func(id storage.RowID, r types.Row) error {
 				if r[0].Int()%2 == 0 {
@@ -132,17 +141,17 @@ func lifeOfADatabase() script {
 				return nil
 			})
 			insert(t, tab, tx, row(2, ready, "again"))
-			return true
+			return commit
 		},
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			tab, err := tx.CreateTable(second)
 			if err != nil {
 				t.Error(err)
 			}
 			insert(t, tab, tx, row(10, ready, ""), row(11, leased, ""))
-			return true
+			return commit
 		},
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			tab := s.Table(tableID)
 			err := tx.Rewrite(t.Context(), tab, 4, func(r types.Row) (types.Row, error) {
 				return append(r[:3:3], types.NewInt(7)), nil
@@ -151,9 +160,9 @@ func lifeOfADatabase() script {
 				t.Error(err)
 			}
 			insert(t, tab, tx, append(row(5, ready, big), types.NewInt(8)))
-			return true
+			return commit
 		},
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			tab := s.Table(200)
 			if err := tx.Truncate(t.Context(), tab); err != nil {
 				t.Error(err)
@@ -163,48 +172,98 @@ func lifeOfADatabase() script {
 			if err := tx.CreateIndex(t.Context(), tab, byState); err != nil {
 				t.Error(err)
 			}
-			return true
+			return commit
 		},
-		func(*testing.T, *storage.Store, *storage.Tx) bool { return false },
-		func(t *testing.T, s *storage.Store, tx *storage.Tx) bool {
+		func(*testing.T, *storage.Store, *storage.Tx) stepKind { return checkpoint },
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
 			if err := tx.DropTable(s.Table(tableID)); err != nil {
 				t.Error(err)
 			}
 			if err := tx.DropIndex(s.Table(200), 2); err != nil {
 				t.Error(err)
 			}
-			return true
+			return commit
+		},
+		func(*testing.T, *storage.Store, *storage.Tx) stepKind { return backup },
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
+			insert(t, s.Table(200), tx, row(13, ready, big))
+			return commitDelayed
+		},
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
+			insert(t, s.Table(200), tx, row(14, ready, big), row(15, leased, big))
+			return commitDelayed
+		},
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
+			insert(t, s.Table(200), tx, row(16, ready, ""))
+			return commit
+		},
+		func(*testing.T, *storage.Store, *storage.Tx) stepKind { return backup },
+		func(t *testing.T, s *storage.Store, tx *storage.Tx) stepKind {
+			insert(t, s.Table(200), tx, row(17, ready, ""))
+			return commitDelayed
 		},
 	}
 }
 
-// play runs the script until a step fails. states[i] is what the database holds
-// after i steps; acked is how many steps were acknowledged.
-func (sc script) play(t *testing.T, s *storage.Store) (states []string, acked int) {
+// outcome is how far a script came.
+type outcome struct {
+	states []string // what the database holds after so many steps
+	acked  int      // steps that were acknowledged
+	hard   int      // of these, how many a crash of the machine must not lose
+	saved  int      // steps before the last acknowledged backup, 0 without one
+}
+
+const backupPath = "data/backup.bak"
+
+// play runs the script until a step fails.
+func (sc script) play(t *testing.T, s *storage.Store) (o outcome) {
 	t.Helper()
-	states = []string{contents(t, s)}
+	o.states = []string{contents(t, s)}
 	for i, step := range sc {
 		tx := s.Begin(nil)
-		if !step(t, s, tx) {
+		kind := step(t, s, tx)
+		var err error
+		switch kind {
+		case commit:
+			err = tx.Commit(t.Context())
+		case commitDelayed:
+			err = tx.CommitDelayed(t.Context())
+		case checkpoint:
 			tx.Rollback()
-			states = append(states, states[i])
-			if err := s.Checkpoint(t.Context()); err != nil {
-				return states, i + 1 // a checkpoint that failed has changed nothing
-			}
-			continue
+			err = s.Checkpoint(t.Context())
+		case backup:
+			tx.Rollback()
+			_, err = s.Backup(t.Context(), backupPath, storage.BackupOptions{
+				Table: func(storage.TableDef) bool { return true },
+			})
 		}
-		err := tx.Commit(t.Context())
 		if err != nil {
-			return states, i
+			if kind == checkpoint || kind == backup { // has changed nothing
+				o.states = append(o.states, o.states[i])
+				o.acked++
+			}
+			return o
 		}
-		states = append(states, contents(t, s))
+		o.acked = i + 1
+		if kind == backup {
+			o.saved = i
+		}
+		if kind != commitDelayed {
+			o.hard = o.acked
+		}
+		if kind == checkpoint || kind == backup {
+			o.states = append(o.states, o.states[i])
+		} else {
+			o.states = append(o.states, contents(t, s))
+		}
 	}
-	return states, len(sc)
+	return o
 }
 
 // TestStopAtEveryStep stops the file system at each operation of a script in
-// turn, in three ways, and checks what the next process finds: all that was
-// acknowledged, and of the transaction on its way all or nothing.
+// turn - each write, sync, rename, creation, removal and cut - in three ways,
+// and checks what the next process finds: all that was acknowledged, and of the
+// transaction on its way all or nothing.
 func TestStopAtEveryStep(t *testing.T) {
 	t.Parallel()
 	sc := lifeOfADatabase()
@@ -213,49 +272,94 @@ func TestStopAtEveryStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	states, acked := sc.play(t, s)
-	if acked != len(sc) {
-		t.Fatalf("undisturbed run stopped after %d steps", acked)
+	whole := sc.play(t, s)
+	if whole.acked != len(sc) {
+		t.Fatalf("undisturbed run stopped after %d steps", whole.acked)
 	}
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	total := fs.ops
-	t.Logf("%d operations", total)
-	for stop := 1; stop <= total+1; stop++ {
-		for _, how := range []crash{killed, powerOff, torn} {
-			stopAndRecover(t, sc, states, stop, how)
+	for _, op := range []string{"create", "write", "truncate", "sync", "rename", "syncdir", "remove"} {
+		if fs.kinds[op] == 0 {
+			t.Errorf("the script does not %s", op)
 		}
 	}
+	stops, backups := 0, 0
+	for stop := 1; stop <= fs.ops+1; stop++ {
+		for _, how := range []crash{killed, powerOff, torn} {
+			stops++
+			if stopAndRecover(t, sc, whole.states, stop, how) {
+				backups++
+			}
+		}
+	}
+	t.Logf("operations %d %v, stops %d, each followed by two recoveries, backups found whole %d", fs.ops, fs.kinds, stops, backups)
 }
 
-func stopAndRecover(t *testing.T, sc script, states []string, stop int, how crash) {
+// stopAndRecover reports whether there was a backup.
+func stopAndRecover(t *testing.T, sc script, states []string, stop int, how crash) (saved bool) {
 	t.Helper()
 	fs := newMemFS()
 	fs.stopAt = stop
-	acked := 0
+	var o outcome
 	if s, err := durable(fs, t.Context()); err == nil {
-		_, acked = sc.play(t, s)
+		o = sc.play(t, s)
 		_ = s.Close(t.Context()) // may fail: the file system may have stopped
 	}
 	rnd := rand.New(rand.NewPCG(uint64(stop), uint64(how)))
 	next := fs.after(how, rnd)
+	saved = checkSaved(t, next, states, o, fmt.Sprintf("stop at %d (%d)", stop, how))
+	least := o.hard
+	if how == killed { // the system has what was written
+		least = o.acked
+	}
 	for range 2 { // what recovery leaves must be good for another one
 		s, err := durable(next, t.Context())
 		if err != nil {
 			t.Errorf("stop at %d (%d): %v", stop, how, err)
-			return
+			return saved
 		}
 		got := contents(t, s)
-		ok := got == states[acked] || acked+1 < len(states) && got == states[acked+1]
-		if !ok {
-			t.Errorf("stop at %d (%d): %d acknowledged steps, got\n%s\nwant\n%s", stop, how, acked, got, states[acked])
+		if !slices.Contains(states[least:min(o.acked+2, len(states))], got) {
+			t.Errorf("stop at %d (%d): %d acknowledged steps, %d for good, got\n%s\nwant\n%s", stop, how, o.acked, o.hard, got, states[least])
 		}
 		image := next.after(how, rnd)
 		abandon(s, next, t.Context())
 		next = image
 	}
+	return saved
 }
+
+// checkSaved looks at the backup that a crash has left: the acknowledged one, or
+// one that was made over it, whole.
+func checkSaved(t *testing.T, fs *memFS, states []string, o outcome, what string) bool {
+	t.Helper()
+	if fs.names[backupPath] == nil {
+		if o.saved > 0 {
+			t.Errorf("%s: the acknowledged backup is gone", what)
+		}
+		return false
+	}
+	b, err := storage.OpenBackup(t.Context(), fs, backupPath)
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return true
+	}
+	mem, err := storage.Open(t.Context(), storage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = mem.Close(t.Context()) }() // nothing to save
+	if err := mem.Restore(t.Context(), mem.Begin(nil), []storage.Restored{{Backup: b, Table: asItWas}}); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	if got := contents(t, mem); !slices.Contains(states[o.saved:min(o.acked+1, len(states))], got) {
+		t.Errorf("%s: the backup holds\n%s", what, got)
+	}
+	return true
+}
+
+func asItWas(def storage.TableDef) (storage.ObjectID, uint32, bool) { return def.ID, def.Space, true }
 
 // TestRecoverAfterKill: a copy of the files at any moment of a running store is
 // what kill -9 leaves.
@@ -355,145 +459,6 @@ func rowsAfter(t *testing.T, fs *memFS) (int64, error) {
 		return 0, nil
 	}
 	return table.Rows(), nil
-}
-
-// TestTornTail cuts the last record at every byte, leaving zeros or rubbish.
-func TestTornTail(t *testing.T) {
-	t.Parallel()
-	fs, segment, frames := threeCommits(t)
-	data := fs.names[segment].data
-	end := frames[2] + len(bytes.TrimRight(data[frames[2]:], "\x00"))
-	for cut := frames[2]; cut <= end; cut++ {
-		for _, rest := range [][]byte{nil, make([]byte, 64), bytes.Repeat([]byte("FRAMrubbish"), 9)} {
-			image := fs.after(killed, nil)
-			image.names[segment].data = append(slices.Clone(data[:cut]), rest...)
-			want := int64(2)
-			if cut == end {
-				want = 3
-			}
-			// The record may end in zeros, which a cut followed by zeros restores.
-			got, err := rowsAfter(t, image)
-			if err != nil || got != want && !(got == 3 && bytes.HasPrefix(image.names[segment].data[cut:], data[cut:end])) {
-				t.Errorf("cut at %d of %d to %d: %d rows, %v", cut, frames[2], end, got, err)
-			}
-		}
-	}
-}
-
-// TestBitFlip flips one bit in every byte of the log, one after the other. In
-// the last record that is a torn tail; anywhere before, it is named.
-func TestBitFlip(t *testing.T) {
-	t.Parallel()
-	fs, segment, frames := threeCommits(t)
-	size := frames[2] + len(bytes.TrimRight(fs.names[segment].data[frames[2]:], "\x00"))
-	for at := range size {
-		image := fs.after(killed, nil)
-		image.names[segment].data[at] ^= 1 << (at % 8)
-		rows, err := rowsAfter(t, image)
-		if at >= frames[2] {
-			if err != nil || rows != 2 {
-				t.Errorf("flip at %d, in the last record: %d rows, %v", at, rows, err)
-			}
-			continue
-		}
-		var damage *storage.CorruptError
-		switch {
-		case errors.Is(err, storage.ErrNewerFormat) && at >= 8 && at < 12:
-		case !errors.As(err, &damage):
-			t.Errorf("flip at %d of %v: %d rows, %v", at, frames, rows, err)
-		case filepath.Base(damage.File) != filepath.Base(segment):
-			t.Errorf("flip at %d: damage in %s", at, damage.File)
-		}
-	}
-}
-
-func TestDamagedCheckpoint(t *testing.T) {
-	t.Parallel()
-	live := newMemFS()
-	s, err := durable(live, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lifeOfADatabase()[:3].play(t, s)
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	name := ""
-	for n := range live.names {
-		if strings.HasSuffix(n, ".ckp") {
-			name = n
-		}
-	}
-	size := len(live.names[name].data)
-	if size < 1000 {
-		t.Fatalf("checkpoint of %d bytes", size)
-	}
-	for at := 0; at < size; at++ {
-		if at > 300 {
-			at = min(at+10, size-1) // what is inside a block is all alike
-		}
-		image := live.after(killed, nil)
-		image.names[name].data[at] ^= 0x10
-		_, err := rowsAfter(t, image)
-		if !errors.Is(err, storage.ErrCorrupt) && !(errors.Is(err, storage.ErrNewerFormat) && at >= 8 && at < 12) {
-			t.Fatalf("flip at %d: %v", at, err)
-		}
-	}
-	for _, cut := range []int{0, 20, 40, size / 2, size - 1} {
-		image := live.after(killed, nil)
-		image.names[name].data = image.names[name].data[:cut]
-		if _, err := rowsAfter(t, image); !errors.Is(err, storage.ErrCorrupt) {
-			t.Errorf("cut at %d: %v", cut, err)
-		}
-	}
-}
-
-func TestMissingSegment(t *testing.T) {
-	t.Parallel()
-	live := newMemFS()
-	s, err := durable(live, t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lifeOfADatabase()[:3].play(t, s)
-	image := live.after(killed, nil)
-	abandon(s, live, t.Context())
-	var segments []string
-	for name := range image.names {
-		if strings.HasSuffix(name, ".seg") {
-			segments = append(segments, name)
-		}
-	}
-	slices.Sort(segments)
-	if len(segments) < 2 {
-		t.Fatalf("segments %q", segments)
-	}
-	for _, gone := range segments[:len(segments)-1] {
-		without := image.after(killed, nil)
-		delete(without.names, gone)
-		if _, err := rowsAfter(t, without); !errors.Is(err, storage.ErrCorrupt) {
-			t.Errorf("without %s: %v", gone, err)
-		}
-		// The crash came while the newest segment was made: its name alone tells
-		// that there were others.
-		newest := segments[len(segments)-1]
-		without = image.after(killed, nil)
-		delete(without.names, gone)
-		without.names[newest].data = nil
-		if _, err := rowsAfter(t, without); !errors.Is(err, storage.ErrCorrupt) {
-			t.Errorf("without %s and with %s empty: %v", gone, newest, err)
-		}
-	}
-}
-
-func TestNewerFormat(t *testing.T) {
-	t.Parallel()
-	fs, segment, _ := threeCommits(t)
-	fs.names[segment].data[8]++
-	_, err := rowsAfter(t, fs)
-	if !errors.Is(err, storage.ErrNewerFormat) {
-		t.Errorf("got %v, want ErrNewerFormat", err)
-	}
 }
 
 func TestOneProcessOnly(t *testing.T) {
@@ -624,7 +589,7 @@ func TestRelaxedSyncsSoon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	states, _ := lifeOfADatabase()[:2].play(t, s)
+	states := lifeOfADatabase()[:2].play(t, s).states
 	for want := states[2]; ; {
 		copied := fs.after(powerOff, nil)
 		again, err := durable(copied, t.Context())

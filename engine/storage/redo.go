@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"loopbroker/engine/types"
 )
@@ -36,7 +37,7 @@ type schemaItem struct {
 // redo encodes the transaction: its number, then its items up to the end. Of
 // several changes to a row only the last is logged.
 func (tx *Tx) redo() ([]byte, error) {
-	b := binary.AppendUvarint(nil, tx.w.id)
+	b := appendID(tx.w.id)
 	var err error
 	for i := range tx.ops {
 		o := &tx.ops[i]
@@ -61,6 +62,31 @@ func (tx *Tx) redo() ([]byte, error) {
 		}
 	}
 	return b, nil
+}
+
+// appendID returns the beginning of a transaction's record.
+func appendID(id uint64) []byte { return binary.AppendUvarint(nil, id) }
+
+// Spaces returns the databases in which the transaction has made changes that
+// are logged.
+func (tx *Tx) Spaces() []uint32 {
+	var list []uint32
+	add := func(space uint32) {
+		if !slices.Contains(list, space) {
+			list = append(list, space)
+		}
+	}
+	for i := range tx.ops {
+		o := &tx.ops[i]
+		switch {
+		case !o.isLogged():
+		case o.data != nil:
+			add(o.data.table.space)
+		case o.schema != nil && o.schema.def != nil:
+			add(o.schema.def.Space)
+		}
+	}
+	return list
 }
 
 // before reports whether the row was there before own changed it.

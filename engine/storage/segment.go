@@ -66,32 +66,15 @@ func parseName(name, prefix, suffix string) (uint64, bool) {
 	return n, true
 }
 
-// createSegment makes a segment that begins with LSN first, durably.
-func createSegment(fs FS, dir string, first uint64) (*segment, error) {
-	name := segmentName(first)
-	f, err := fs.Create(filepath.Join(dir, name))
-	if err != nil {
-		return nil, err
-	}
-	seg := &segment{file: f, name: name, first: first, end: segmentHeader}
-	h := make([]byte, segmentHeader, firstSpace)
-	copy(h, segmentMagic)
-	binary.LittleEndian.PutUint32(h[8:], formatVersion)
-	binary.LittleEndian.PutUint64(h[16:], first)
-	binary.LittleEndian.PutUint32(h[12:], crc32.Checksum(h[16:24], castagnoli))
-	if _, err = f.WriteAt(h[:cap(h)], 0); err == nil {
-		seg.space = firstSpace
-		err = f.Sync()
-	}
-	if err == nil {
-		err = fs.SyncDir(dir)
-	}
-	if err != nil {
-		_ = f.Close()                           // the first error counts
-		_ = fs.Remove(filepath.Join(dir, name)) // a header without frames is harmless
-		return nil, err
-	}
-	return seg, nil
+// writeSegment makes the file of a segment that begins with LSN first, under its
+// temporary name.
+func writeSegment(fs FS, dir string, first uint64) error {
+	b := make([]byte, firstSpace)
+	copy(b, segmentMagic)
+	binary.LittleEndian.PutUint32(b[8:], formatVersion)
+	binary.LittleEndian.PutUint64(b[16:], first)
+	binary.LittleEndian.PutUint32(b[12:], crc32.Checksum(b[16:segmentHeader], castagnoli))
+	return writeAside(fs, filepath.Join(dir, segmentName(first)), b)
 }
 
 // write puts a frame at the end. The end moves only by advance.

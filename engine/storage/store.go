@@ -41,6 +41,14 @@ type Options struct {
 	// FS is the file system; nil stands for the operating system's. It is for
 	// fault injection.
 	FS FS
+	// OldView is told, from a goroutine of the store, when the oldest view is
+	// older than OldViewAge and more than OldViewVersions superseded versions are
+	// kept: memory grows until it is closed. It is told at most once per
+	// OldViewPeriod. The defaults are a minute, 100,000 and a minute.
+	OldView         func(OldView)
+	OldViewAge      time.Duration
+	OldViewVersions int64
+	OldViewPeriod   time.Duration
 }
 
 // WithDefaults returns o with its zero values filled in.
@@ -60,6 +68,15 @@ func (o Options) WithDefaults() Options {
 	if o.FS == nil {
 		o.FS = diskFS{}
 	}
+	if o.OldViewAge == 0 {
+		o.OldViewAge = time.Minute
+	}
+	if o.OldViewVersions == 0 {
+		o.OldViewVersions = 100_000
+	}
+	if o.OldViewPeriod == 0 {
+		o.OldViewPeriod = time.Minute
+	}
 	return o
 }
 
@@ -77,6 +94,9 @@ func (o Options) Validate() error {
 	}
 	if o.SyncInterval < 0 {
 		errs = append(errs, fmt.Errorf("storage: SyncInterval %s is negative", o.SyncInterval))
+	}
+	if o.OldViewAge < 0 || o.OldViewVersions < 0 || o.OldViewPeriod < 0 {
+		errs = append(errs, fmt.Errorf("storage: OldViewAge %s, OldViewVersions %d or OldViewPeriod %s is negative", o.OldViewAge, o.OldViewVersions, o.OldViewPeriod))
 	}
 	return errors.Join(errs...)
 }
@@ -102,7 +122,11 @@ type Store struct {
 	owners   map[*Owner]struct{}
 
 	garbage garbage
-	log     *log // nil: in memory
+	kept    keptVersions
+	watch   viewWatch // the sweeper's
+	log     *log      // nil: in memory
+
+	replayed Replay
 
 	checkpointMu  sync.Mutex // one checkpoint at a time
 	checkpointErr atomic.Pointer[error]

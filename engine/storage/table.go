@@ -114,9 +114,10 @@ type tableData struct {
 
 	mu      sync.RWMutex // the latch: held for a few tree operations, never while waiting
 	rows    btree.Map[RowID, *record]
-	indexes []*index // replaced, never changed in place; guarded by mu
-	retired []*index // dropped by an open transaction; guarded by mu
-	heap    *index   // the heap order, for tables without clustered index
+	gone    btree.Map[RowID, *record] // deleted ones of a heap that views still see
+	indexes []*index                  // replaced, never changed in place; guarded by mu
+	retired []*index                  // dropped by an open transaction; guarded by mu
+	heap    *index                    // the heap order, for tables without clustered index
 
 	gapLocks atomic.Int64 // gap locks held or about to be
 }
@@ -218,12 +219,21 @@ func (d *tableData) index(pos int) (*index, error) {
 	return list[pos], nil
 }
 
-func (d *tableData) record(id RowID) *record {
+// record returns a row's record, nil if the row was never there or is gone. v is
+// the reader's view, nil for none.
+func (d *tableData) record(id RowID, v *View) *record {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	rec, _ := d.rows.Get(id)
+	rec, ok := d.rows.Get(id)
+	if !ok && v != nil {
+		rec, _ = d.gone.Get(id)
+	}
 	return rec
 }
+
+// isHeap reports whether the table has no clustered index: the heap order is
+// read.
+func (d *tableData) isHeap() bool { return len(d.indexes) == 0 || !d.indexes[0].def.Clustered }
 
 // writable reports whether all indexes can be kept.
 func (d *tableData) writable() error {
@@ -247,5 +257,5 @@ func (t *Table) Records() int {
 	d := t.data.Load()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.rows.Len()
+	return d.rows.Len() + d.gone.Len()
 }

@@ -16,6 +16,7 @@ type Owner struct {
 	locks    lockSet
 	priority atomic.Int32
 	waiting  atomic.Pointer[waiter]
+	waits    waitCounts
 
 	mu  sync.Mutex
 	txs []*Tx
@@ -88,6 +89,8 @@ type Tx struct {
 	onCommit  []func()
 	snapshot  *View
 	isolation Isolation
+	statement *Statement // nil: row locks are not counted
+	escalated bool       // row locks have escalated
 	ended     bool
 	cost      atomic.Int64 // changes so far: what a rollback would cost
 	logged    int          // of those, the ones for the log
@@ -203,13 +206,8 @@ func (tx *Tx) tableCovers(t *Table, mode LockMode) bool {
 		return true
 	}
 	for _, h := range tx.locks.tables {
-		if h.head.res.object == t.id && h.head.res.space == t.space {
-			switch h.mode {
-			case X, SchM:
-				return true
-			case S, U, SIX, UIX:
-				return h.mode.Covers(mode)
-			}
+		if h.head.res.object == t.id && h.head.res.space == t.space && h.mode.coversRow(mode) {
+			return true
 		}
 	}
 	return false
@@ -227,30 +225,34 @@ func (tx *Tx) lockRow(ctx context.Context, t *Table, id RowID, mode LockMode, wa
 func (tx *Tx) keepRow(ctx context.Context, t *Table, id RowID, mode LockMode, wait time.Duration) error {
 	h, _, err := tx.lockRow(ctx, t, id, mode, wait)
 	if h != nil {
+		fresh := h.keep == None
 		h.pin(mode)
 		tx.store.locks.unuse(h)
+		if fresh {
+			tx.countLock(t, writeReference)
+		}
 	}
 	return err
 }
 
-// lockGap locks a gap to the end of the transaction. The table's count of gap
-// locks goes up first: an insertion that does not see it happened before, and
-// the scan will meet it.
-func (tx *Tx) lockGap(ctx context.Context, d *tableData, res Resource, mode LockMode, wait time.Duration) error {
+// lockGap locks a gap to the end of the transaction; fresh is whether it was not
+// so before. The table's count of gap locks goes up first: an insertion that does
+// not see it happened before, and the scan will meet it.
+func (tx *Tx) lockGap(ctx context.Context, d *tableData, res Resource, mode LockMode, wait time.Duration) (fresh bool, err error) {
 	d.gapLocks.Add(1)
 	h, _, err := tx.store.locks.lock(ctx, &tx.locks, res, mode, wait)
 	if err != nil {
 		d.gapLocks.Add(-1)
-		return err
+		return false, err
 	}
-	if h.gaps == nil {
+	if fresh = h.gaps == nil; fresh {
 		h.gaps = &d.gapLocks
 	} else {
 		d.gapLocks.Add(-1)
 	}
 	h.pin(mode)
 	tx.store.locks.unuse(h)
-	return nil
+	return fresh, nil
 }
 
 // Commit makes the transaction's changes durable, as Options.Durability says,

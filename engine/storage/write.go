@@ -59,12 +59,11 @@ func (tx *Tx) Update(ctx context.Context, t *Table, id RowID, row types.Row, tim
 
 // Delete removes a row. The row is locked X to the end of the transaction.
 func (tx *Tx) Delete(ctx context.Context, t *Table, id RowID, timeout time.Duration) error {
-	d, rec, _, err := tx.forChange(ctx, t, id, timeout)
+	d, rec, row, err := tx.forChange(ctx, t, id, timeout)
 	if err != nil {
 		return err
 	}
-	v := rec.push(nil, tx.w)
-	tx.did(op{kind: opDelete, data: d, rec: rec, ver: v})
+	tx.did(op{kind: opDelete, data: d, rec: rec, ver: d.leave(rec, row, tx.w)})
 	return nil
 }
 
@@ -89,11 +88,11 @@ func (tx *Tx) forChange(ctx context.Context, t *Table, id RowID, timeout time.Du
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	rec := d.record(id)
+	rec := d.record(id, nil)
 	if rec == nil {
 		return nil, nil, nil, tx.gone()
 	}
-	if err := tx.keepRow(ctx, t, id, X, timeout); err != nil {
+	if err := tx.keepRow(ctx, t, id, plantedRow(X), timeout); err != nil {
 		return nil, nil, nil, err
 	}
 	if tx.isolation == Snapshot && tx.snapshot != nil && rec.changedSince(tx.snapshot.csn, tx.w) {
@@ -121,17 +120,26 @@ type placement struct {
 	key string
 }
 
+// place appends the entry that row has in the index, if it has one.
+func (ix *index) place(list []placement, row types.Row) []placement {
+	if !ix.has(row) {
+		return list
+	}
+	return append(list, placement{ix, string(ix.appendKey(nil, row))})
+}
+
 // enter puts the entries of row into the indexes, and the version into the
 // record: old is the row's former state, nil for an insertion. All checks and
 // the change itself happen under one hold of the latch; when something has to
 // be waited for, the latch is given up first and all is checked again.
 func (tx *Tx) enter(ctx context.Context, d *tableData, rec *record, old, row types.Row, timeout time.Duration) error {
-	var few [4]placement
-	places := few[:0]
+	var few, fewer [4]placement
+	places, leaving := few[:0], fewer[:0]
 	for _, ix := range d.indexList() {
-		if ix.has(row) && (old == nil || !ix.sameEntry(old, row)) {
-			places = append(places, placement{ix, string(ix.appendKey(nil, row))})
+		if old != nil && ix.sameEntry(old, row) {
+			continue
 		}
+		places, leaving = ix.place(places, row), ix.place(leaving, old)
 	}
 	for {
 		d.mu.Lock()
@@ -139,7 +147,7 @@ func (tx *Tx) enter(ctx context.Context, d *tableData, rec *record, old, row typ
 		if b == (obstacle{}) {
 			err := tx.inherit(ctx, d, rec, places, old == nil)
 			if err == nil {
-				d.place(rec, places, old, row, tx.w)
+				d.place(rec, places, leaving, old, row, tx.w)
 			}
 			d.mu.Unlock()
 			return err
@@ -162,19 +170,38 @@ func (tx *Tx) reads(t *Table, id RowID) bool {
 	return tx.tableCovers(t, S) || tx.store.locks.held(&tx.locks, rowResource(t, id)).Covers(S)
 }
 
-// place makes the change. The latch is held for writing.
-func (d *tableData) place(rec *record, places []placement, old, row types.Row, by *writer) {
+// place makes the change: leaving are the entries of old that row has not. The
+// latch is held for writing.
+func (d *tableData) place(rec *record, places, leaving []placement, old, row types.Row, by *writer) {
 	if old == nil {
 		d.rows.Set(rec.id, rec)
-	} else if rec.stale.Load() == staleNo {
-		rec.stale.Store(staleYes)
+		for _, p := range places {
+			p.ix.insert(entry{p.key, rec})
+		}
+		return
 	}
+	rec.stale.CompareAndSwap(staleNo, staleYes)
 	for _, p := range places {
-		p.ix.insert(p.key, rec)
+		p.ix.put(entry{p.key, rec}, layerNewest)
 	}
-	if old != nil {
-		rec.push(row, by)
+	rec.push(row, by)
+	for _, p := range leaving {
+		p.ix.put(entry{p.key, rec}, layerLeaving)
 	}
+}
+
+// leave makes a deletion the newest version of a record and returns it. row is
+// what is deleted.
+func (d *tableData) leave(rec *record, row types.Row, by *writer) *version {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := rec.push(nil, by)
+	for _, ix := range d.indexes {
+		if ix.has(row) {
+			ix.put(entry{string(ix.appendKey(nil, row)), rec}, layerLeaving)
+		}
+	}
+	return v
 }
 
 // obstacle is what an insertion has to wait for: a row with the same key of an
@@ -206,7 +233,7 @@ func (tx *Tx) obstacle(d *tableData, rec *record, places []placement, fresh bool
 			return obstacle{conflict: true}
 		}
 	}
-	if d.gapLocks.Load() == 0 {
+	if d.gapLocks.Load() == 0 || planted(plantSkipInsertIntent) {
 		return obstacle{}
 	}
 	for _, gap := range d.gapsFor(rec, places, fresh) {
@@ -247,7 +274,7 @@ func (tx *Tx) inherit(ctx context.Context, d *tableData, rec *record, places []p
 	}
 	for _, gap := range d.gapsFor(rec, places, fresh) {
 		if mode := tx.store.locks.held(&tx.locks, gap.before); mode != None {
-			if err := tx.lockGap(ctx, d, gap.fresh, mode, 0); err != nil {
+			if _, err := tx.lockGap(ctx, d, gap.fresh, mode, 0); err != nil {
 				return err
 			}
 		}
@@ -276,7 +303,7 @@ func (tx *Tx) waitFor(ctx context.Context, d *tableData, b obstacle, timeout tim
 // clash looks for another row with key. If it is certain to be one, row is its
 // contents; otherwise its transaction is open and decides. The latch is held.
 func (ix *index) clash(key string, self *record, own *writer) (other *record, row types.Row) {
-	ix.ascend(entry{key, lowest}, func(e entry) bool {
+	ix.ascend(forLocking, entry{key, lowest}, func(e entry) bool {
 		if e.key != key {
 			return false
 		}
@@ -299,7 +326,7 @@ func (ix *index) clash(key string, self *record, own *writer) (other *record, ro
 // seen reports whether the view of tx has another row with key, although nobody
 // has the key now. The latch is held.
 func (ix *index) seen(key string, self *record, tx *Tx) (found bool) {
-	ix.ascend(entry{key, lowest}, func(e entry) bool {
+	ix.ascend(forViews, entry{key, lowest}, func(e entry) bool {
 		if e.key != key {
 			return false
 		}

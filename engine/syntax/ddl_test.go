@@ -122,7 +122,15 @@ func TestUnsupported(t *testing.T) {
 		{"WAITFOR (RECEIVE * FROM q), TIMEOUT 5", "WAITFOR (statement)"},
 		{"BEGIN DIALOG @h FROM SERVICE a TO SERVICE 'b' ON CONTRACT c", "BEGIN DIALOG"},
 		{"END CONVERSATION @h", "END CONVERSATION"},
-		{"BACKUP DATABASE d TO DISK = 'x' WITH INIT", "BACKUP"},
+		{"BACKUP LOG d TO DISK = 'x' WITH INIT", "BACKUP LOG"},
+		{"BACKUP DATABASE d TO DISK = 'x', DISK = 'y'", "BACKUP DATABASE to more than one file"},
+		{"BACKUP DATABASE d TO URL = 'https://x'", "BACKUP DATABASE TO URL"},
+		{"BACKUP DATABASE d TO dump_device", "BACKUP DATABASE TO a backup device"},
+		{"BACKUP DATABASE d FILEGROUP = 'g' TO DISK = 'x'", "BACKUP DATABASE FILEGROUP"},
+		{"BACKUP DATABASE d TO DISK = 'x' WITH INIT, DIFFERENTIAL", "BACKUP DATABASE WITH DIFFERENTIAL"},
+		{"BACKUP DATABASE d TO DISK = 'x' WITH ENCRYPTION (ALGORITHM = AES_256)", "BACKUP DATABASE WITH ENCRYPTION"},
+		{"RESTORE DATABASE d FROM DISK = 'x' WITH REPLACE",
+			"RESTORE DATABASE (restore when the server starts: loopbroker serve --restore FILE, or engine.Options.Restore)"},
 		{"BULK INSERT t FROM 'x' WITH (FIRSTROW = 2)", "BULK INSERT"},
 		{"DBCC CHECKIDENT ('t', RESEED, 0)", "DBCC"},
 		{"UPDATE STATISTICS t WITH FULLSCAN", "UPDATE STATISTICS"},
@@ -159,7 +167,7 @@ func TestUnsupportedInside(t *testing.T) {
 	t.Parallel()
 	b := mustParse(t, "CREATE PROCEDURE p AS BEGIN DBCC CHECKDB SELECT 1 IF 1=1 BEGIN BACKUP LOG x TO y END ELSE PRINT 'a' END")
 	want := "CreateProcedure{Name:p Body:[Block{Body:[Unsupported{Feature:\"DBCC\" Text:\"DBCC CHECKDB\"} SelectStmt{Query:Select{Items:[SelectItem{X:1}]}} " +
-		"If{Cond:(= 1 1) Then:Block{Body:[Unsupported{Feature:\"BACKUP\" Text:\"BACKUP LOG x TO y\"}]} Else:Print{X:'a'}}]}]}"
+		"If{Cond:(= 1 1) Then:Block{Body:[Unsupported{Feature:\"BACKUP LOG\" Text:\"BACKUP LOG x TO y\"}]} Else:Print{X:'a'}}]}]}"
 	if got := dump(b.Statements[0]); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

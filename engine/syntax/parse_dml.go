@@ -39,6 +39,7 @@ func (p *parser) target() TableExpr {
 		v := &VariableRef{Pos: pos}
 		v.Name = p.variable()
 		v.Hints = p.hints()
+		p.checkTarget(v.Hints, false)
 		return v
 	}
 	if w := p.tok.word; w == wOpenquery || w == wOpenrowset || w == wOpendatasource {
@@ -47,6 +48,7 @@ func (p *parser) target() TableExpr {
 	}
 	t := &TableRef{Pos: pos, Name: p.name(4)}
 	t.Hints = p.hints()
+	p.checkTarget(t.Hints, false)
 	return t
 }
 
@@ -108,6 +110,9 @@ func (p *parser) insert(with []CTE) Statement {
 	}
 	p.acceptKw(wInto)
 	s.Target = p.target()
+	if t, ok := s.Target.(*TableRef); ok {
+		p.checkTarget(t.Hints, true)
+	}
 	if p.is(tLParen) && p.peek(1).word != wSelect && p.peek(1).kind != tLParen {
 		s.Columns = p.columnList()
 	}

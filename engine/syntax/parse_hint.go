@@ -58,6 +58,7 @@ func (p *parser) hints() []Hint {
 		}
 	}
 	p.expect(tRParen)
+	p.checkHints(list)
 	return list
 }
 

@@ -37,6 +37,7 @@ func (p *parser) mergeTarget() TableExpr {
 		t.Alias = alias
 		if t.Hints == nil {
 			t.Hints = p.hints()
+			p.checkTarget(t.Hints, false)
 		}
 	case *VariableRef:
 		t.Alias = alias

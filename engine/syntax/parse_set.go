@@ -176,7 +176,7 @@ func (p *parser) namedOption(s *SetOption) {
 		if p.word("LOW") || p.word("NORMAL") || p.word("HIGH") {
 			s.Words = p.anyWord()
 		} else {
-			s.Value = p.constant()
+			s.Value = p.wordOrConstant() // another word is an error when it runs
 		}
 	case "FIPS_FLAGGER":
 		p.notSupported("SET FIPS_FLAGGER")

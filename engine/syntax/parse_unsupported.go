@@ -72,7 +72,11 @@ func (p *parser) unsupportedRest(feature string) {
 // that only a full SQL Server has.
 func (p *parser) reservedUnsupported() Statement {
 	switch p.tok.word {
-	case wBackup, wRestore, wDbcc, wShutdown, wReadtext, wWritetext, wUpdatetext, wSetuser, wLineno, wDump, wLoad:
+	case wBackup:
+		return p.backup()
+	case wRestore:
+		return p.restoreStatement()
+	case wDbcc, wShutdown, wReadtext, wWritetext, wUpdatetext, wSetuser, wLineno, wDump, wLoad:
 		return p.unsupported(strings.ToUpper(p.raw(p.tok)))
 	case wBulk:
 		if p.peek(1).word == wInsert {

@@ -56,6 +56,8 @@ func (w *printer) statement(s Statement) {
 		w.setOption(s)
 	case *Exec:
 		w.exec(s)
+	case *Backup:
+		w.backup(s)
 	default:
 		w.simple(s)
 	}

@@ -1,0 +1,5 @@
+package main
+
+type crashCommand struct{}
+
+func (crashCommand) Run() error { return nil }

@@ -1,0 +1,5 @@
+package main
+
+type memoryCommand struct{}
+
+func (memoryCommand) Run() error { return nil }

@@ -1,0 +1,5 @@
+package engine_test
+
+import "syscall"
+
+func syscallUnmount(dir string) error { return syscall.Unmount(dir, 0) }
