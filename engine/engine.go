@@ -90,8 +90,8 @@ type Options struct {
 	// A database that exists and has objects is ErrNotEmpty.
 	Restore []Restore
 
-	// fs is the file system of the store, where a test wants another one.
-	fs storage.FS
+	// tune changes the options of the store, for tests.
+	tune func(*storage.Options)
 }
 
 // Restore names a backup, and the database that it becomes.
@@ -138,10 +138,13 @@ var ErrNotLoopback = errors.New("engine: listens on loopback addresses only")
 // Open starts an engine. The context bounds the start; Close ends the server.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	o = o.WithDefaults()
-	store, err := storage.Open(ctx, storage.Options{
-		Dir: o.Dir, Durability: o.Durability, CheckpointBytes: o.CheckpointBytes, FS: o.fs,
-		OldView: oldViewWarning(o.Logger),
-	})
+	so := storage.Options{
+		Dir: o.Dir, Durability: o.Durability, CheckpointBytes: o.CheckpointBytes, OldView: oldViewWarning(o.Logger),
+	}
+	if o.tune != nil {
+		o.tune(&so)
+	}
+	store, err := storage.Open(ctx, so)
 	if err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}

@@ -1,9 +1,14 @@
 package engine
 
-import "loopbroker/engine/storage"
+import (
+	"time"
 
-// OnFS returns options for an engine on another file system.
+	"loopbroker/engine/storage"
+)
+
+// OnFS returns options for an engine on another file system, that never syncs
+// its log by the clock.
 func OnFS(o Options, fs storage.FS) Options {
-	o.fs = fs
+	o.tune = func(so *storage.Options) { so.FS, so.SyncInterval = fs, time.Hour }
 	return o
 }

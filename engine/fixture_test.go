@@ -205,3 +205,14 @@ func (f faultFile) Sync() error {
 }
 
 func isSegment(name string) bool { return strings.HasSuffix(name, ".seg") }
+
+// errorTexts returns the texts of the errors of a batch.
+func errorTexts(err error) (list []string) {
+	var e mssql.Error
+	if errors.As(err, &e) {
+		for _, one := range e.All {
+			list = append(list, one.Message)
+		}
+	}
+	return list
+}

@@ -105,7 +105,7 @@ func (h *host) closeBreaker() {
 	if h.limits.failures == 0 {
 		return
 	}
-	failures := uint32(min(h.limits.failures, math.MaxInt32)) //nolint:gosec // bounded by the line itself
+	failures := uint32(min(h.limits.failures, math.MaxInt32))
 	h.breaker = gobreaker.NewTwoStepCircuitBreaker[bool](gobreaker.Settings{
 		MaxRequests:  1,
 		Interval:     breakerWindow,
@@ -235,7 +235,7 @@ func (h *host) state() loopbroker.HostState {
 	switch h.breaker.State() {
 	case gobreaker.StateOpen:
 		s.Breaker = loopbroker.BreakerOpen
-		s.OpenFor = max(h.opened.Add(h.limits.open).Sub(time.Now()), 0)
+		s.OpenFor = max(time.Until(h.opened.Add(h.limits.open)), 0)
 	case gobreaker.StateHalfOpen:
 		s.Breaker = loopbroker.BreakerHalfOpen
 	case gobreaker.StateClosed:

@@ -336,7 +336,7 @@ func TestTLSWithoutGoodbye(t *testing.T) {
 
 	made := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
 	t.Cleanup(made.Close)
-	config := &tls.Config{Certificates: made.TLS.Certificates} //nolint:gosec // the handler's side sets the version
+	config := &tls.Config{Certificates: made.TLS.Certificates}
 	roots := x509.NewCertPool()
 	roots.AddCert(made.Certificate())
 	for text, want := range map[string]loopbroker.ErrorClass{

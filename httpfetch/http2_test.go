@@ -51,7 +51,7 @@ func scripted(t *testing.T, script func(n int, stream uint32) []byte) (string, *
 	t.Cleanup(made.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(made.Certificate())
-	config := &tls.Config{Certificates: made.TLS.Certificates, NextProtos: []string{"h2"}} //nolint:gosec // the handler's side sets the version
+	config := &tls.Config{Certificates: made.TLS.Certificates, NextProtos: []string{"h2"}}
 	count := &atomic.Int64{}
 	address := listen(t, func(raw net.Conn) {
 		c := tls.Server(raw, config)

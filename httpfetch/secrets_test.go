@@ -119,7 +119,7 @@ func TestDirSecrets(t *testing.T) {
 		}
 	}
 
-	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // the fault that is planted
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Secret(t.Context(), "own"); err == nil || !strings.Contains(err.Error(), "others may read or write") {
@@ -139,7 +139,7 @@ func TestSecretChain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "open"), []byte("file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "open"), 0o644); err != nil { //nolint:gosec // the fault that is planted
+	if err := os.Chmod(filepath.Join(dir, "open"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c := httpfetch.SecretChain{httpfetch.MapSecrets{"a": "first"}, httpfetch.DirSecrets{Dir: dir}, httpfetch.MapSecrets{"a": "second", "b": "second", "open": "old"}}

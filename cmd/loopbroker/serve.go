@@ -16,13 +16,14 @@ import (
 
 // serveCommand runs a development server.
 type serveCommand struct {
-	Listen       string `default:"127.0.0.1:1433" placeholder:"ADDR" help:"Address of the TDS port. Port 0 lets the system choose one."`
-	LoopbackOnly bool   `default:"true" negatable:"" help:"Refuse an address that other machines can reach (the default)."`
-	Data         string `placeholder:"DIR" help:"Data directory, made when it does not exist. Without it nothing is kept."`
-	Durability   string `default:"full" enum:"full,relaxed,none" help:"When a commit returns: full after it is on disk, relaxed after the system has it, none keeps everything in memory."`
-	Database     string `default:"loopbroker" help:"Database of the broker, made when it does not exist."`
-	PasswordFile string `placeholder:"FILE" help:"File that holds the password of sa. Without it $LOOPBROKER_SA_PASSWORD is used, and without that one is made up and shown once."`
-	NoWorker     bool   `help:"Run no worker in this process."`
+	Listen       string   `default:"127.0.0.1:1433" placeholder:"ADDR" help:"Address of the TDS port. Port 0 lets the system choose one."`
+	LoopbackOnly bool     `default:"true" negatable:"" help:"Refuse an address that other machines can reach (the default)."`
+	Data         string   `placeholder:"DIR" help:"Data directory, made when it does not exist. Without it nothing is kept."`
+	Durability   string   `default:"full" enum:"full,relaxed,none" help:"When a commit returns: full after it is on disk, relaxed after the system has it, none keeps everything in memory."`
+	Restore      []string `placeholder:"FILE[=NAME]" sep:"none" help:"Restore a backup before anything else, as the database NAME or the one that was saved. May be given again. A database that exists and has objects is not replaced."`
+	Database     string   `default:"loopbroker" help:"Database of the broker, made when it does not exist."`
+	PasswordFile string   `placeholder:"FILE" help:"File that holds the password of sa. Without it $LOOPBROKER_SA_PASSWORD is used, and without that one is made up and shown once."`
+	NoWorker     bool     `help:"Run no worker in this process."`
 	workerFlags
 }
 
@@ -38,6 +39,7 @@ directory is left consistent.
 Examples:
   loopbroker serve
   loopbroker serve --data ./data --allow-network 127.0.0.0/8
+  loopbroker serve --data ./new --restore loopbroker.bak --restore app.bak=app_copy
   LOOPBROKER_SA_PASSWORD=… loopbroker serve --listen 127.0.0.1:0 --durability none`
 }
 
@@ -79,6 +81,7 @@ func (c *serveCommand) Run(app *app) error {
 	}
 	o := engine.Options{
 		Dir: c.Data, Durability: durabilities[c.Durability], Database: c.Database, Password: password, AllowRemote: !c.LoopbackOnly,
+		Restore: restores(c.Restore),
 	}
 	c.MaxPoll = min(c.MaxPoll, idlePoll)
 	err = withBroker(app.ctx, o, c.workerFlags, newLogger(app.stderr, c.Verbose), func(ctx context.Context, b *broker) error {
@@ -107,6 +110,20 @@ func (c *serveCommand) Run(app *app) error {
 		}
 	})
 	return ignoreStop(app.ctx, err)
+}
+
+// restores takes FILE=NAME apart. A name has no path in it, a file may have an
+// equals sign.
+func restores(args []string) []engine.Restore {
+	list := make([]engine.Restore, 0, len(args))
+	for _, arg := range args {
+		r := engine.Restore{File: arg}
+		if at := strings.LastIndexByte(arg, '='); at >= 0 && !strings.ContainsAny(arg[at:], `/\`) {
+			r.File, r.Database = arg[:at], arg[at+1:]
+		}
+		list = append(list, r)
+	}
+	return list
 }
 
 // greet says how to connect. The password is shown only if nobody knows it yet.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -463,7 +464,31 @@ func (x *Session) dropTable(ch *catalog.Change, s *syntax.Drop, n syntax.Name) e
 	if err := x.txn.tx.DropTable(t.Store); err != nil {
 		return err
 	}
+	if err := x.unlinkForeignKeys(ch, db, t); err != nil {
+		return err
+	}
 	return ch.DropObject(db, t)
+}
+
+// unlinkForeignKeys tells the tables to which a dropped one referred that it
+// does so no longer.
+func (x *Session) unlinkForeignKeys(ch *catalog.Change, db *catalog.Database, t *catalog.Table) error {
+	for _, fk := range t.ForeignKeys {
+		o, _ := db.ObjectByID(fk.RefTable)
+		ref, ok := o.(*catalog.Table)
+		if !ok || ref.ID == t.ID || !slices.Contains(ref.ReferencedBy, t.ID) {
+			continue
+		}
+		if err := x.lockObject(db.ID, ref.ID); err != nil {
+			return err
+		}
+		changed := ref.Clone()
+		changed.ReferencedBy = slices.DeleteFunc(changed.ReferencedBy, func(id int32) bool { return id == t.ID })
+		if err := ch.PutObject(db, changed); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func refersTo(t *catalog.Table, id int32) bool {

@@ -91,7 +91,10 @@ func (seg *segment) write(frame []byte) error {
 	return err
 }
 
-func (seg *segment) advance(n int) { seg.end += int64(n) }
+func (seg *segment) advance(n int) {
+	seg.end += int64(n)
+	seg.space = max(seg.space, seg.end) // zeros must never be written over a frame
+}
 
 // erase takes back what a failed write may have put at the end. All of it must
 // go: a frame left behind could look like the successor of the next one.

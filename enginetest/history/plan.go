@@ -140,8 +140,10 @@ func (s *session) finishFailed(st *statement, open int) string {
 		return fmt.Sprintf("an error that was not expected: %v", st.err)
 	}
 	ends := !t.begun || t.abort || st.number == deadlock || st.number == updateConflict
-	if t.begun && st.number == cancelled { // its answer may have been on the way
-		ends = t.abort && open == 0
+	if t.begun && st.number == cancelled {
+		// Its answer may have been on the way, and where sessions run freely, a
+		// deadlock may have ended the transaction.
+		ends = open == 0 && (t.abort || s.p.Parallel)
 	}
 	if ends != (open == 0) || !ends && open != 1 {
 		s.over(st)
