@@ -122,6 +122,7 @@ func (o Options) WithDefaults() Options {
 type Server struct {
 	opts     Options
 	store    *storage.Store
+	catalog  *catalog.Server
 	sessions *session.Server
 	wire     *wire.Server
 	stop     context.CancelFunc
@@ -171,7 +172,7 @@ func start(base context.Context, o Options, store *storage.Store) (*Server, erro
 	if err := bootstrap(base, cat, o); err != nil {
 		return nil, err
 	}
-	s := &Server{opts: o, store: store}
+	s := &Server{opts: o, store: store, catalog: cat}
 	s.sessions = session.New(base, session.Options{Catalog: cat, Store: store, Logger: o.Logger, Version: Version})
 	s.wire, err = wire.New(s.sessions, wire.Options{
 		TLSConfig: o.TLSConfig, RequireEncryption: o.RequireEncryption, Logger: o.Logger, ServerName: o.Name,
@@ -268,6 +269,10 @@ func (s *Server) Password() string { return s.opts.Password }
 // Database returns the name of the database that Connector uses.
 func (s *Server) Database() string { return s.opts.Database }
 
+// Replayed returns what had to be replayed of the log when the server was opened:
+// what was committed since the last checkpoint.
+func (s *Server) Replayed() storage.Replay { return s.store.Replayed() }
+
 // LoopbackCalls counts the procedure calls that came back to this server
 // through a linked server.
 func (s *Server) LoopbackCalls() int64 { return s.sessions.LoopbackCalls() }
@@ -282,5 +287,6 @@ func (s *Server) Close(ctx context.Context) error {
 	s.sessions.Close()
 	s.stop()
 	s.serving.Wait()
+	err = errors.Join(err, s.catalog.Close(context.WithoutCancel(ctx)))
 	return errors.Join(err, s.store.Close(context.WithoutCancel(ctx)))
 }

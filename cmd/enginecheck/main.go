@@ -25,6 +25,7 @@ import (
 type cli struct {
 	BenchStorage benchStorageCommand `cmd:"" help:"Measure commits, claims, recovery and memory, each beside its baseline."`
 	Anomalies    anomaliesCommand    `cmd:"" help:"Print at which isolation levels which anomalies happen."`
+	Histories    historiesCommand    `cmd:"" help:"Run random transactions and prove that each got what its isolation level promises."`
 	Claims       claimsCommand       `cmd:"" help:"Claim rows of a queue table from many sessions: none twice, none lost, nobody waits."`
 	Crash        crashCommand        `cmd:"" help:"Kill a loaded engine again and again: nothing acknowledged is lost, nothing else is there."`
 	Memory       memoryCommand       `cmd:"" help:"Pass many rows through a queue table: memory ends where it began."`

@@ -67,6 +67,9 @@ func (s *Server) Backup(ctx context.Context, d *Database, path string, o BackupO
 
 // state is the counter's progress as it is.
 func (c *Counter) state() counterState {
+	if c == nil {
+		return counterState{}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return counterState{Last: c.last, Used: c.used}

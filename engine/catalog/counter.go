@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"sync"
 	"sync/atomic"
+
+	"loopbroker/engine/storage"
 )
 
 // reserveAhead is how many numbers a counter promises to the log at once. After
 // a crash the rest of a promise is skipped, as SQL Server skips up to 1,000
-// numbers of its identity cache: a number is never handed out twice.
+// numbers of its identity cache: a number is never handed out twice. A server that
+// is closed writes down how far its counters have really come.
 const reserveAhead = 1000
 
 // Counter hands out the numbers of an identity column or a sequence. Numbers
@@ -21,11 +24,11 @@ type Counter struct {
 	last      int64
 	used      bool
 
-	// reserved is the number up to which the log has been told; reserve tells
-	// it. Both are unused for temporary objects.
+	// reserved is the number up to which the log has been told; save tells it.
+	// Both are unused for temporary objects.
 	reserved int64
 	hasRes   bool
-	reserve  func(upTo int64) error
+	save     func(counterState) error
 }
 
 // NewCounter returns a counter that begins at seed.
@@ -84,20 +87,30 @@ func (c *Counter) Take(count, low, high int64) (first, last int64, ok bool, err 
 // promise makes sure that the log knows that numbers up to n may be in use.
 // The caller holds mu.
 func (c *Counter) promise(n int64) error {
-	if c.reserve == nil {
+	if c.save == nil {
 		return nil
 	}
 	if c.hasRes && (c.increment >= 0 && n <= c.reserved || c.increment < 0 && n >= c.reserved) {
 		return nil
 	}
+	return c.tell(counterState{Last: c.ahead(n), Used: true})
+}
+
+// ahead is the number up to which a promise reaches that is made for n.
+func (c *Counter) ahead(n int64) int64 {
 	upTo := n + (reserveAhead-1)*c.increment
 	if (c.increment > 0) != (upTo > n) { // overflow
-		upTo = n
+		return n
 	}
-	if err := c.reserve(upTo); err != nil {
+	return upTo
+}
+
+// tell tells the log. The caller holds mu.
+func (c *Counter) tell(st counterState) error {
+	if err := c.save(st); err != nil {
 		return err
 	}
-	c.reserved, c.hasRes = upTo, true
+	c.reserved, c.hasRes = st.Last, st.Used
 	return nil
 }
 
@@ -123,12 +136,57 @@ func (c *Counter) Last() (n int64, ok bool) {
 	return c.last, c.used
 }
 
-// Restart makes the next number n.
+// Restart makes the next number n, at once and for good: a sequence that cycles
+// begins again.
 func (c *Counter) Restart(n int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seed, c.used, c.hasRes = n, false, false
 	return nil
+}
+
+// RestartIn makes the next number n, unless the transaction is rolled back. Nobody
+// else may use the counter until it ends. Up to then the log keeps the promise
+// that was made: a crash must not give the numbers again that rows have which the
+// transaction removes.
+func (c *Counter) RestartIn(tx *storage.Tx, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seed, last, used := c.seed, c.last, c.used
+	c.seed, c.used = n, false
+	tx.OnRollback(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.seed, c.last, c.used = seed, last, used
+	})
+	tx.OnCommit(c.settle)
+}
+
+// Replaces makes c take the place of the counter of a sequence that tx alters, as
+// RestartIn does.
+func (c *Counter) Replaces(tx *storage.Tx, old *Counter) {
+	old.mu.Lock()
+	reserved, has := old.reserved, old.hasRes && (old.increment > 0) == (c.increment > 0)
+	old.mu.Unlock()
+	c.mu.Lock()
+	c.reserved, c.hasRes = reserved, has
+	c.mu.Unlock()
+	tx.OnCommit(c.settle)
+}
+
+// settle makes the promise one for the numbers since the restart. If that cannot
+// be logged, the old one stays, which is too high at worst.
+func (c *Counter) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.save == nil {
+		return
+	}
+	st := counterState{Used: c.used}
+	if c.used {
+		st.Last = c.ahead(c.last)
+	}
+	_ = c.tell(st)
 }
 
 // counterState is the stored form of a counter's progress.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -170,17 +171,62 @@ func (s *Server) attach(database uint32, id int32, c *Counter) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reserve = func(upTo int64) error {
+	c.save = func(st counterState) error {
 		ctx := s.ctx
 		owner := s.Store.NewOwner(0)
 		defer owner.Close()
 		tx := s.Store.Begin(owner)
-		if err := s.Change(ctx, tx).store(database, classCounter, id, counterState{Last: upTo, Used: true}); err != nil {
+		if err := s.Change(ctx, tx).store(database, classCounter, id, st); err != nil {
 			tx.Rollback()
 			return err
 		}
 		return tx.Commit(ctx)
 	}
+}
+
+// Close writes down how far the counters have really come, instead of what has
+// been promised for them. Nobody may use the catalog any more. A log that takes
+// nothing more is no error: it was one before, and the numbers go on after the
+// promise, as after a crash.
+func (s *Server) Close(ctx context.Context) error {
+	owner := s.Store.NewOwner(0)
+	defer owner.Close()
+	tx := s.Store.Begin(owner)
+	ch := s.Change(ctx, tx)
+	err := ch.saveRowVersion()
+	for _, d := range s.Databases() {
+		for _, o := range d.Objects() {
+			var c *Counter
+			switch o := o.(type) {
+			case *Table:
+				c = o.Identity
+			case *Sequence:
+				c = o.Counter
+			}
+			if st := c.state(); err == nil && c.promised(st) {
+				err = ch.store(d.ID, classCounter, o.Head().ID, st)
+			}
+		}
+	}
+	if err != nil || !tx.Writes() {
+		tx.Rollback()
+		return err
+	}
+	err = tx.Commit(ctx)
+	if errors.Is(err, storage.ErrLogFailed) || errors.Is(err, storage.ErrLogFull) {
+		return nil
+	}
+	return err
+}
+
+// promised reports whether more has been promised than st.
+func (c *Counter) promised(st counterState) bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.save != nil && c.hasRes && c.reserved != st.Last
 }
 
 // database is the stored form of a Database.

@@ -72,6 +72,15 @@ func (s *Server) loadRowVersion(row types.Row) error {
 	return nil
 }
 
+// saveRowVersion stores the newest number, where more has been promised.
+func (c *Change) saveRowVersion() error {
+	last := c.s.counters.last.Load()
+	if c.s.counters.reserved.Load() <= last {
+		return nil
+	}
+	return c.store(0, classRowVersion, 0, rowVersionState{last})
+}
+
 // raiseRowVersion makes the numbers go on after n.
 func (c *Change) raiseRowVersion(n uint64) error {
 	if n <= c.s.counters.last.Load() {

@@ -172,9 +172,6 @@ func Truncate(rt Runtime, t *catalog.Table) error {
 	if t.Identity == nil {
 		return nil
 	}
-	last, used := t.Identity.Last()
-	if used {
-		tx.OnRollback(func() { _ = t.Identity.Observe(last) })
-	}
-	return t.Identity.Restart(t.Identity.Seed())
+	t.Identity.RestartIn(tx, t.Identity.Seed())
+	return nil
 }

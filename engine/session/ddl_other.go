@@ -109,6 +109,7 @@ func (x *Session) alterSequence(ch *catalog.Change, s *syntax.AlterSequence) err
 		n.Start = next
 	}
 	n.Counter = catalog.NewCounter(next, n.Increment)
+	n.Counter.Replaces(x.txn.tx, q.Counter)
 	n.Modified = x.srv.now()
 	return ch.PutObject(db, &n)
 }

@@ -82,15 +82,17 @@ func (a *Access) normalise() {
 	}
 }
 
-// upTo returns the layers of an index that a scan reads.
-func (a *Access) upTo() layer {
+// upTo returns the layers of an index that a scan of tx reads.
+func (a *Access) upTo(tx *Tx) layer {
 	switch {
 	case a.View != nil:
 		return forViews
 	case a.Range || (a.Mode != None && !a.ReadPast):
 		return forLocking
+	case (a.Mode == U || a.Mode == X) && !tx.hasRows():
+		return forClaims
 	}
-	return forReadPast
+	return forNewest
 }
 
 // rowWait is how long a row lock may take.

@@ -243,3 +243,70 @@ func BenchmarkClaim(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkClaimBehind claims rows of a queue at whose head others are that
+// cannot be claimed: leased by open transactions, which have changed or only
+// locked them, or leased and gone while a view is open that still sees them.
+func BenchmarkClaimBehind(b *testing.B) {
+	const ahead, backlog = 5_000, 1_000
+	take := func(b *testing.B, s *storage.Store, tab *storage.Table, n int, change bool) *storage.Tx {
+		tx := s.Begin(nil)
+		c := tx.Scan(b.Context(), tab, 1, everything, claiming)
+		defer c.Close()
+		for range n {
+			if !c.Next() {
+				b.Fatal(c.Err())
+			}
+			if !change {
+				continue
+			}
+			if err := tx.Update(b.Context(), tab, c.ID(), row(c.Row()[0].Int(), leased, ""), 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return tx
+	}
+	for _, tt := range []struct {
+		name    string
+		ahead   int
+		prepare func(*testing.B, *storage.Store, *storage.Table) (end func())
+	}{
+		{"nothing", 0, func(*testing.B, *storage.Store, *storage.Table) func() { return func() {} }},
+		{"committed", ahead, func(b *testing.B, s *storage.Store, tab *storage.Table) func() {
+			if err := take(b, s, tab, ahead, true).Commit(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			return func() {}
+		}},
+		{"seen by a view", ahead, func(b *testing.B, s *storage.Store, tab *storage.Table) func() {
+			v := s.StatementView()
+			if err := take(b, s, tab, ahead, true).Commit(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			return v.Close
+		}},
+		{"open changes", ahead, func(b *testing.B, s *storage.Store, tab *storage.Table) func() {
+			return take(b, s, tab, ahead, true).Rollback
+		}},
+		{"open locks", ahead, func(b *testing.B, s *storage.Store, tab *storage.Table) func() {
+			return take(b, s, tab, ahead, false).Rollback
+		}},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			s, tab := benchStore(b, storage.Options{}, queue(), tt.ahead+backlog)
+			defer tt.prepare(b, s, tab)()
+			key := int64(tt.ahead + backlog)
+			b.ResetTimer()
+			for range b.N {
+				tx := take(b, s, tab, 1, true)
+				key++
+				if _, err := tx.Insert(b.Context(), tab, row(key, ready, ""), storage.Forever); err != nil {
+					b.Fatal(err)
+				}
+				if err := tx.Commit(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

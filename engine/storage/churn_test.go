@@ -11,7 +11,7 @@ import (
 )
 
 // churnRows is how many rows go through a queue table in TestChurn.
-var churnRows = flag.Int64("churn-rows", 20_000, "rows that go through a queue table in TestChurn")
+var churnRows = flag.Int64("churn-rows", 5_000, "rows that go through a queue table in TestChurn")
 
 // heapBytes is what is in use after everything that can go has gone.
 func heapBytes() int64 {
@@ -113,7 +113,7 @@ func openViews(f *fixture, rows int64, gone *atomic.Int64) {
 		} else if v == nil {
 			views[i%held] = f.s.StatementView()
 		}
-		for n := gone.Load(); n < rows && gone.Load() < n+100; {
+		for next := min(gone.Load()+100, rows); gone.Load() < next; {
 			runtime.Gosched()
 		}
 	}
@@ -152,7 +152,7 @@ func TestOneRowManyUpdates(t *testing.T) { //nolint:paralleltest // it looks at 
 
 // TestLockTableShrinks: the lock table gives the memory of a million locks back.
 func TestLockTableShrinks(t *testing.T) { //nolint:paralleltest // it looks at the heap
-	rows := *churnRows * 5
+	rows := min(*churnRows*20, 1_000_000)
 	f := newFixture(t, accounts(), manyRows(rows)...)
 	s := f.session(1)
 	before := heapBytes()

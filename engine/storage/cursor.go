@@ -43,6 +43,8 @@ type Cursor struct {
 	// counted says that the row's lock has been counted with that of the gap
 	// before it: they are one key-range lock.
 	counted bool
+	skipped []entry // of taken rows that the cursor has read past
+	hiding  bool    // there were many
 }
 
 // Scan reads a range of the index at position index of t's definition; -1 is
@@ -52,7 +54,7 @@ type Cursor struct {
 func (tx *Tx) Scan(ctx context.Context, t *Table, index int, r Range, a Access) *Cursor {
 	a.normalise()
 	c := &Cursor{ctx: ctx, tx: tx, t: t, a: a, span: newSpan(r), size: firstBatch}
-	c.ahead, c.upTo = c.few[:0], a.upTo()
+	c.ahead, c.upTo = c.few[:0], a.upTo(tx)
 	c.err = c.open(index)
 	c.done = c.span.empty && !a.Range
 	return c
@@ -108,9 +110,11 @@ func (c *Cursor) Next() bool {
 		}
 		if !ok {
 			c.done = true
+			c.hideSkipped()
 			return false
 		}
 		if c.admit(e) {
+			c.hideSkipped()
 			return true
 		}
 		if c.err != nil {
@@ -245,6 +249,10 @@ func (c *Cursor) admit(e entry) bool {
 		h := e.rec.head.Load()
 		return h != nil && c.accept(e, h.row)
 	}
+	if c.a.ReadPast && c.a.Mode != S && e.rec.isTaken(c.tx.owner) {
+		c.skip(e)
+		return false
+	}
 	row, settled := e.rec.current(c.tx.w)
 	if settled {
 		// A committed state needs no lock to be found not to be there, and
@@ -263,7 +271,7 @@ func (c *Cursor) admit(e entry) bool {
 }
 
 func (c *Cursor) admitLocked(e entry) bool {
-	h, waited, err := c.tx.lockRow(c.ctx, c.t, e.rec.id, plantedRow(c.a.Mode), c.a.rowWait())
+	h, waited, err := c.tx.lockRow(c.ctx, c.t, e.rec, plantedRow(c.a.Mode), c.a.rowWait())
 	if err != nil {
 		if !c.a.ReadPast || !errors.Is(err, ErrLockTimeout) {
 			c.err = err
@@ -276,6 +284,11 @@ func (c *Cursor) admitLocked(e entry) bool {
 	}
 	row, _ := e.rec.current(c.tx.w)
 	ok := c.accept(e, row)
+	if waited && !ok && c.span.desc && c.ix.def.Unique {
+		// Whoever removed the row may have inserted another with its key, which
+		// stands behind a scan that goes down.
+		c.at = entry{e.key + "\x00", lowest}
+	}
 	if h == nil {
 		return ok
 	}
@@ -303,7 +316,7 @@ func (c *Cursor) admitVersion(e entry) bool {
 
 // lockVersion locks a row that the view sees, for a change.
 func (c *Cursor) lockVersion(e entry) bool {
-	h, _, err := c.tx.lockRow(c.ctx, c.t, e.rec.id, plantedRow(c.a.Mode), c.a.rowWait())
+	h, _, err := c.tx.lockRow(c.ctx, c.t, e.rec, plantedRow(c.a.Mode), c.a.rowWait())
 	switch {
 	case err != nil && c.a.ReadPast && errors.Is(err, ErrLockTimeout):
 		return false
@@ -334,7 +347,7 @@ func (c *Cursor) accept(e entry, row types.Row) bool {
 // that had no other key lately: stale is cleared only after the outdated
 // entries were removed, which is counted.
 func (c *Cursor) fits(e entry, row types.Row) bool {
-	if e.rec.stale.Load() == staleNo && c.ix.removed.Load() == c.removed {
+	if !e.rec.isStale() && c.ix.removed.Load() == c.removed {
 		return true
 	}
 	return c.ix.matches(row, e.key)

@@ -280,18 +280,20 @@ func (tx *Tx) forSchema(ctx context.Context, t *Table) (*tableData, error) {
 // than one key are marked stale. The latch is held, or nobody else knows d.
 func (ix *index) fill() {
 	var entries []entry
+	var buf []byte
 	ix.data.ascend(forViews, 0, func(rec *record) bool {
 		h := rec.head.Load()
 		if h == nil {
 			return true
 		}
 		if ix.has(h.row) {
-			entries = append(entries, entry{string(ix.appendKey(nil, h.row)), rec})
+			buf = ix.appendKey(buf[:0], h.row)
+			entries = append(entries, entry{string(buf), rec})
 		}
 		if h.prev.Load() == nil {
 			return true
 		}
-		rec.stale.CompareAndSwap(staleNo, staleYes)
+		rec.set(flagStale)
 		rec.fillOlder(ix, h)
 		return true
 	})

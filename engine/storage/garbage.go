@@ -30,7 +30,7 @@ func (it *garbageItem) isOrphan() bool { return it.orphan.ix != nil }
 
 // add puts an item into the line, unless its record is there.
 func (g *garbage) add(it garbageItem) {
-	if !it.isOrphan() && !it.rec.queued.CompareAndSwap(false, true) {
+	if !it.isOrphan() && it.rec.set(flagQueued) {
 		return
 	}
 	g.mu.Lock()
@@ -78,7 +78,7 @@ func (g *garbage) pop(horizon uint64) (it garbageItem, ok bool) {
 		g.first = 0
 	}
 	if ok && !it.isOrphan() {
-		it.rec.queued.Store(false)
+		it.rec.unset(flagQueued)
 	}
 	return it, ok
 }
@@ -148,7 +148,7 @@ func (g *garbage) drop(at int, rec *record) bool {
 	}
 	g.items[i] = garbageItem{}
 	g.live--
-	rec.queued.Store(false)
+	rec.unset(flagQueued)
 	return true
 }
 

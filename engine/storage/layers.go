@@ -2,14 +2,17 @@ package storage
 
 import "github.com/tidwall/btree"
 
-// layer is a part of an index: an entry is in the first of them whose condition
-// it meets. Who needs no more than the newest versions does not come by what
-// others keep for rollbacks and views, however much that is.
+// layer is a part of an index: an entry is in one of them. Who needs no more than
+// the newest versions does not come by what others keep for rollbacks and views,
+// however much that is.
 type layer uint8
 
 const (
 	// layerNewest has the entries of the newest versions, committed or not.
 	layerNewest layer = iota
+	// layerTaken has some of these: those of rows that are locked U or X and were
+	// often enough in the way of others who read past them (taken.go).
+	layerTaken
 	// layerLeaving has those that an open transaction has taken away: they come
 	// back if it is rolled back. Who waits for locks has to meet them.
 	layerLeaving
@@ -21,9 +24,10 @@ const (
 
 // Readers read the layers up to one.
 const (
-	forReadPast = layerNewest  // READPAST skips what is leaving; NOLOCK does not see it
-	forLocking  = layerLeaving // and gaps lie between the entries of these
-	forViews    = layerOld
+	forClaims  = layerNewest  // READPAST by who wants U or X, and has no row himself
+	forNewest  = layerTaken   // READPAST skips what is leaving; NOLOCK does not see it
+	forLocking = layerLeaving // and gaps lie between the entries of these
+	forViews   = layerOld
 )
 
 // put puts an entry into a layer, and takes it out of the one where it was.
@@ -97,7 +101,7 @@ func (ix *index) in(e entry, l layer) bool {
 // beside returns the layers that a reader up to upTo reads beside the newest, as
 // far as there is anything in them.
 func (ix *index) beside(upTo layer) (list [layers - 1]*btree.BTreeG[entry], n int) {
-	for l := layerLeaving; l <= upTo; l++ {
+	for l := layerTaken; l <= upTo; l++ {
 		if t := ix.trees[l]; t != nil && t.Len() > 0 {
 			list[n] = t
 			n++

@@ -59,6 +59,8 @@ type heldLock struct {
 	uses       int32
 	slot       int           // in set.held
 	gaps       *atomic.Int64 // a gap lock: the table's count of them
+	rec        *record       // a lock on a row
+	data       *tableData    // that of rec
 }
 
 // lockSet is the locks of one transaction, or those that a session owns itself.
@@ -457,6 +459,9 @@ func (m *lockManager) unuse(h *heldLock) {
 		m.release(h)
 		h.next, set.free = set.free, h
 	case h.keep != h.mode:
+		if h.keep == S {
+			h.untake()
+		}
 		sh := h.head.shard
 		sh.mu.Lock()
 		h.head.convert(h, h.keep)
@@ -466,6 +471,7 @@ func (m *lockManager) unuse(h *heldLock) {
 }
 
 func (m *lockManager) release(h *heldLock) {
+	h.untake()
 	head := h.head
 	sh := head.shard
 	sh.mu.Lock()

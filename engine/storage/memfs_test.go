@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"loopbroker/engine/storage"
 )
@@ -26,6 +27,7 @@ type memFS struct {
 	ops    int                         // changing operations so far
 	stopAt int                         // the operation that does not happen any more; 0: never
 	fail   func(op, name string) error // a fault to inject
+	room   int                         // a write of more bytes ends after so many with ENOSPC; 0: no limit
 }
 
 type memFile struct {
@@ -246,6 +248,11 @@ func (h *memHandle) WriteAt(p []byte, at int64) (int, error) {
 	defer h.fs.mu.Unlock()
 	if err := h.fs.step("write", h.name); err != nil {
 		return 0, err
+	}
+	if n := h.fs.room; n > 0 && len(p) > n {
+		h.f.data = overwrite(h.f.data, p[:n], at)
+		h.f.pending = append(h.f.pending, memWrite{at, append([]byte{}, p[:n]...)})
+		return n, syscall.ENOSPC
 	}
 	h.f.data = overwrite(h.f.data, p, at)
 	h.f.pending = append(h.f.pending, memWrite{at, append([]byte{}, p...)})

@@ -27,7 +27,7 @@ func (s *Store) prune(d *tableData, rec *record, p points) outcome {
 	if base == nil {
 		return pruned
 	}
-	if base.row != nil && rec.stale.Load() == staleNo {
+	if base.row != nil && !rec.isStale() {
 		s.thin(base, p)
 		return rec.left()
 	}
@@ -120,7 +120,7 @@ func (s *Store) pruneEntries(d *tableData, rec *record, base *version, p points)
 		d.gone.Set(rec.id, rec)
 	}
 	if len(older) == 0 && rec.head.Load() == base {
-		rec.stale.CompareAndSwap(staleYes, staleNo)
+		rec.unset(flagStale)
 	}
 	return rec.left()
 }
@@ -203,7 +203,7 @@ func (s *Store) undoInsert(o *op) {
 func (s *Store) undoChange(o *op) {
 	d, rec, v := o.data, o.rec, o.ver
 	prev := v.prev.Load()
-	if rec.stale.Load() == staleNo && v.row != nil {
+	if !rec.isStale() && v.row != nil {
 		rec.head.Store(prev)
 		return
 	}
@@ -216,7 +216,7 @@ func (s *Store) undoChange(o *op) {
 		}
 	}
 	if prev.committed() && prev.prev.Load() == nil {
-		rec.stale.CompareAndSwap(staleYes, staleNo)
+		rec.unset(flagStale)
 	}
 }
 
@@ -232,7 +232,7 @@ func (s *Store) undoEntry(d *tableData, ix *index, rec *record, v, prev *version
 		to := rec.layerOf(ix, v.row, nil, nil)
 		if to > layerLeaving && s.gapInUse(d, ix, p.key, rec) {
 			to = layerLeaving
-			rec.stale.Store(staleForever)
+			rec.set(flagStaleForever)
 			s.garbage.add(garbageItem{data: d, rec: rec, csn: 1, orphan: p})
 		}
 		ix.move(entry{p.key, rec}, to)

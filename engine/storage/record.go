@@ -39,21 +39,35 @@ func (v *version) committed() bool { return v.by.csn.Load() != 0 }
 // row's X lock (or of a table lock that covers it) pushes and pops versions;
 // anybody may read the chain. An empty chain is a row that never came to be.
 //
-// stale is set while an index may have an entry for the record that its newest
-// version does not have: a reader that came by such an entry checks its key.
-// queued is set while the record is in line for the removal of old versions.
+// taken is the number of the owner that has the row locked U or X, or 0: who reads
+// past such rows need not ask the lock table, which decides in all other cases.
 type record struct {
-	id     RowID
-	stale  atomic.Uint32
-	queued atomic.Bool
-	head   atomic.Pointer[version]
+	id    RowID
+	flags atomic.Uint32
+	taken atomic.Uint32
+	head  atomic.Pointer[version]
 }
 
 const (
-	staleNo      = 0
-	staleYes     = 1
-	staleForever = 2 // an entry could not be removed: the check stays
+	// flagStale is set while an index may have an entry for the record that its
+	// newest version does not have: a reader that came by such an entry checks its
+	// key. With flagStaleForever an entry could not be removed: the check stays.
+	flagStale uint32 = 1 << iota
+	flagStaleForever
+	// flagHidden is set when an entry of the record was put into layerTaken.
+	flagHidden
+	// flagQueued is set while the record is in line for the removal of old
+	// versions.
+	flagQueued
 )
+
+func (r *record) isStale() bool { return r.flags.Load()&(flagStale|flagStaleForever) != 0 }
+
+func (r *record) has(flag uint32) bool { return r.flags.Load()&flag != 0 }
+
+func (r *record) set(flag uint32) (was bool) { return r.flags.Or(flag)&flag != 0 }
+
+func (r *record) unset(flag uint32) { r.flags.And(^flag) }
 
 func newRecord(id RowID, row types.Row, by *writer) *record {
 	r := &record{id: id}

@@ -540,6 +540,58 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestNoRoomForZeros: the disk has room for records, but not for the zeros that
+// make space ready for the next ones.
+func TestNoRoomForZeros(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s, err := storage.Open(t.Context(), storage.Options{Dir: "data", FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := s.Begin(nil)
+	tab, err := tx.CreateTable(accounts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	full, want := 0, ""
+	for i := range int64(400) {
+		fs.mu.Lock()
+		fs.room = 0
+		if i/20%2 == 1 {
+			fs.room = 1000
+		}
+		fs.mu.Unlock()
+		tx := s.Begin(nil)
+		insert(t, tab, tx, row(i, i, strings.Repeat("x", int(i%7)*200)))
+		switch err := tx.Commit(t.Context()); {
+		case errors.Is(err, storage.ErrLogFull):
+			full++
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	if full == 0 {
+		t.Error("no commit failed")
+	}
+	want = contents(t, s)
+	for _, how := range []crash{killed, powerOff} {
+		image := fs.after(how, nil)
+		again, err := durable(image, t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, again); got != want {
+			t.Errorf("recovered: got\n%s\nwant\n%s", got, want)
+		}
+		abandon(again, image, t.Context())
+	}
+	abandon(s, fs, t.Context())
+}
+
 // TestFailedSync: after a failed sync nothing is promised any more.
 func TestFailedSync(t *testing.T) {
 	t.Parallel()

@@ -121,10 +121,11 @@ type Store struct {
 	ownersMu sync.Mutex
 	owners   map[*Owner]struct{}
 
-	garbage garbage
-	kept    keptVersions
-	watch   viewWatch // the sweeper's
-	log     *log      // nil: in memory
+	lastOwner atomic.Uint32
+	garbage   garbage
+	kept      keptVersions
+	watch     viewWatch // the sweeper's
+	log       *log      // nil: in memory
 
 	replayed Replay
 

@@ -13,6 +13,7 @@ import (
 type Owner struct {
 	store    *Store
 	session  int32
+	number   uint32 // of the owners of the store; not 0
 	locks    lockSet
 	priority atomic.Int32
 	waiting  atomic.Pointer[waiter]
@@ -24,7 +25,10 @@ type Owner struct {
 
 // NewOwner returns the owner for a session. Close it when the session ends.
 func (s *Store) NewOwner(session int32) *Owner {
-	o := &Owner{store: s, session: session}
+	o := &Owner{store: s, session: session, number: s.lastOwner.Add(1)}
+	if o.number == 0 { // after very many
+		o.number = s.lastOwner.Add(1)
+	}
 	o.locks.owner = o
 	s.ownersMu.Lock()
 	s.owners[o] = struct{}{}
@@ -214,16 +218,21 @@ func (tx *Tx) tableCovers(t *Table, mode LockMode) bool {
 }
 
 // lockRow locks a row and returns the lock, nil if the table's lock covers it.
-func (tx *Tx) lockRow(ctx context.Context, t *Table, id RowID, mode LockMode, wait time.Duration) (*heldLock, bool, error) {
+func (tx *Tx) lockRow(ctx context.Context, t *Table, rec *record, mode LockMode, wait time.Duration) (h *heldLock, waited bool, err error) {
 	if tx.tableCovers(t, mode) {
 		return nil, false, nil
 	}
-	return tx.store.locks.lock(ctx, &tx.locks, rowResource(t, id), mode, wait)
+	h, waited, err = tx.store.locks.lock(ctx, &tx.locks, rowResource(t, rec.id), mode, wait)
+	if err == nil {
+		h.rec, h.data = rec, t.data.Load()
+		rec.take(tx.owner, mode)
+	}
+	return h, waited, err
 }
 
 // keepRow locks a row to the end of the transaction.
-func (tx *Tx) keepRow(ctx context.Context, t *Table, id RowID, mode LockMode, wait time.Duration) error {
-	h, _, err := tx.lockRow(ctx, t, id, mode, wait)
+func (tx *Tx) keepRow(ctx context.Context, t *Table, rec *record, mode LockMode, wait time.Duration) error {
+	h, _, err := tx.lockRow(ctx, t, rec, mode, wait)
 	if h != nil {
 		fresh := h.keep == None
 		h.pin(mode)

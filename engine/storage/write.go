@@ -20,7 +20,7 @@ func (tx *Tx) Insert(ctx context.Context, t *Table, row types.Row, timeout time.
 		return 0, fmt.Errorf("storage: row of %d values for table %d of %d columns", len(row), t.id, d.columns)
 	}
 	rec := newRecord(RowID(t.nextRow.Add(1)), row, tx.w)
-	if err := tx.keepRow(ctx, t, rec.id, X, timeout); err != nil {
+	if err := tx.keepRow(ctx, t, rec, X, timeout); err != nil {
 		return 0, err
 	}
 	if err := tx.enter(ctx, d, rec, nil, row, timeout); err != nil {
@@ -92,7 +92,7 @@ func (tx *Tx) forChange(ctx context.Context, t *Table, id RowID, timeout time.Du
 	if rec == nil {
 		return nil, nil, nil, tx.gone()
 	}
-	if err := tx.keepRow(ctx, t, id, plantedRow(X), timeout); err != nil {
+	if err := tx.keepRow(ctx, t, rec, plantedRow(X), timeout); err != nil {
 		return nil, nil, nil, err
 	}
 	if tx.isolation == Snapshot && tx.snapshot != nil && rec.changedSince(tx.snapshot.csn, tx.w) {
@@ -156,7 +156,7 @@ func (tx *Tx) enter(ctx context.Context, d *tableData, rec *record, old, row typ
 		if b.conflict {
 			return ErrSnapshotConflict
 		}
-		if b.dup != nil && (tx.isolation != Serializable || tx.reads(d.table, b.row)) {
+		if b.dup != nil && (tx.isolation != Serializable || tx.reads(d.table, b.rec.id)) {
 			return b.dup
 		}
 		if err := tx.waitFor(ctx, d, b, timeout); err != nil {
@@ -180,7 +180,7 @@ func (d *tableData) place(rec *record, places, leaving []placement, old, row typ
 		}
 		return
 	}
-	rec.stale.CompareAndSwap(staleNo, staleYes)
+	rec.set(flagStale)
 	for _, p := range places {
 		p.ix.put(entry{p.key, rec}, layerNewest)
 	}
@@ -209,7 +209,7 @@ func (d *tableData) leave(rec *record, row types.Row, by *writer) *version {
 // only a SERIALIZABLE transaction, which has now seen the row, locks it. conflict
 // says that a SNAPSHOT transaction's view still has the key.
 type obstacle struct {
-	row      RowID
+	rec      *record
 	gap      Resource
 	dup      *DuplicateError
 	conflict bool
@@ -224,10 +224,10 @@ func (tx *Tx) obstacle(d *tableData, rec *record, places []placement, fresh bool
 		other, row := p.ix.clash(p.key, rec, tx.w)
 		if row != nil {
 			dup := &DuplicateError{Table: d.table.id, Index: p.ix.def.ID, Key: p.ix.keyValues(row)}
-			return obstacle{row: other.id, dup: dup}
+			return obstacle{rec: other, dup: dup}
 		}
 		if other != nil {
-			return obstacle{row: other.id}
+			return obstacle{rec: other}
 		}
 		if tx.isolation == Snapshot && tx.snapshot != nil && p.ix.seen(p.key, rec, tx) {
 			return obstacle{conflict: true}
@@ -286,8 +286,8 @@ func (tx *Tx) inherit(ctx context.Context, d *tableData, rec *record, places []p
 func (tx *Tx) waitFor(ctx context.Context, d *tableData, b obstacle, timeout time.Duration) error {
 	var h *heldLock
 	var err error
-	if b.row != 0 {
-		h, _, err = tx.lockRow(ctx, d.table, b.row, S, timeout)
+	if b.rec != nil {
+		h, _, err = tx.lockRow(ctx, d.table, b.rec, S, timeout)
 		if h != nil && b.dup != nil {
 			h.pin(S)
 		}

@@ -7,7 +7,7 @@ import (
 
 // scripts are the kinds of transactions, each as often as it stands here.
 var scripts = []func(*session) []step{
-	transfer, transfer, readThenWrite, readThenWrite, claim, claim, audit, mixed, mixed, mixed, mixed, mixed, single,
+	transfer, transfer, readThenWrite, readThenWrite, claim, claim, audit, mixed, mixed, mixed, mixed, mixed, single, replace,
 }
 
 // transfer moves an amount between two accounts.
@@ -124,6 +124,17 @@ func audit(s *session) []step {
 		steps = append(steps, s.sum(item, where), s.sum(job, predicate{byGrp, 0, 0}))
 	}
 	return steps
+}
+
+// replace removes an item and inserts it again: no other transaction may find
+// that it is not there.
+func replace(s *session) []step {
+	id := s.item()
+	return []step{
+		func(s *session) *statement { return s.remove(item, predicate{byID, id, id}) },
+		s.any(),
+		func(s *session) *statement { return s.insert(item, id, s.rnd.Int64N(4)) },
+	}
 }
 
 // mixed is anything, with savepoints.
