@@ -130,6 +130,9 @@ func (in *instance) messages(text string) (list []mssql.Error) {
 			in.Fatalf("%s: %v", text, msg.Error)
 		case sqlexp.MsgNextResultSet:
 			if !rows.NextResultSet() {
+				if err := rows.Err(); err != nil {
+					in.Errorf("%s: %v", text, err)
+				}
 				return list
 			}
 		}

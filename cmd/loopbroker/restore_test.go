@@ -39,7 +39,7 @@ BACKUP DATABASE loopbroker TO DISK = N'saved.bak' WITH COMPRESSION;`, stubURL)
 	}
 	wantAll(t, out+errs, "BACKUP DATABASE successfully processed")
 
-	code, out, errs = command(t, "serve", "--listen", anyPort, "--no-worker", "--data", dir)
+	code, _, errs = command(t, "serve", "--listen", anyPort, "--no-worker", "--data", dir)
 	if code != exitFailed {
 		t.Errorf("a second server on the directory: code %d", code)
 	}

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // A checkpoint is a file with all tables as of one LSN, named for it.
@@ -188,6 +189,9 @@ func checkpointHead(magic string, c *capture) []byte {
 	return h
 }
 
+// checkpointPause is the time between a checkpoint that failed and the next.
+const checkpointPause = time.Second
+
 // checkpoints takes a checkpoint whenever the log has grown enough.
 func (s *Store) checkpoints(ctx context.Context) {
 	defer s.background.Done()
@@ -207,6 +211,14 @@ func (s *Store) checkpoints(ctx context.Context) {
 		case <-s.log.full:
 			err := s.Checkpoint(ctx)
 			s.checkpointErr.Store(&err)
+			if err == nil {
+				continue
+			}
+			select { // it asks again with each commit
+			case <-s.closing:
+				return
+			case <-time.After(checkpointPause):
+			}
 		}
 	}
 }

@@ -61,9 +61,10 @@
 //     ErrLogFailed: what the disk holds is unknown until it is read again.
 //   - A crash at any byte: recovery loads the newest checkpoint, replays the
 //     records behind it and cuts a torn end. A damaged record before intact later
-//     ones, a missing file, or a wrong checksum in a checkpoint is ErrCorrupt with
-//     file and place, and nothing is changed. See segment.go and checkpoint.go for
-//     the formats.
+//     ones, an end of the log that is known to have been synced and is not there, a
+//     missing file, or a wrong checksum in a checkpoint is ErrCorrupt with file and
+//     place, and nothing is changed. See segment.go, control.go, checkpoint.go and
+//     block.go for the formats.
 //   - A second process gets ErrLocked, an older program ErrNewerFormat.
 //
 // # Order of latches and locks

@@ -128,14 +128,21 @@ func (d *tableData) replaced() bool {
 	return now != d && now.by.csn.Load() != 0
 }
 
-// chunk returns some items from a position on, with the position of the first,
-// counted as base is.
-func (g *garbage) chunk(at int, buf []garbageItem) (items []garbageItem, from int) {
+// end returns the position behind the last item, counted as base is.
+func (g *garbage) end() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.base + len(g.items)
+}
+
+// chunk returns some items between two positions, with the position of the first.
+func (g *garbage) chunk(at, end int, buf []garbageItem) (items []garbageItem, from int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	from = max(at, g.base+g.first)
 	i := min(from-g.base, len(g.items))
-	return append(buf[:0], g.items[i:min(i+cap(buf), len(g.items))]...), from
+	j := min(i+cap(buf), len(g.items), max(end-g.base, i))
+	return append(buf[:0], g.items[i:j]...), from
 }
 
 // drop marks the item at a position as done, if it is still that of rec.
@@ -176,8 +183,9 @@ func (s *Store) thinGarbage() {
 	p := s.views.points(&s.lastCommit, buf[:0])
 	g := &s.garbage
 	room := make([]garbageItem, 0, 256)
+	end := g.end() // what comes in behind it is newer than p
 	for at := 0; ; {
-		items, from := g.chunk(at, room)
+		items, from := g.chunk(at, end, room)
 		if len(items) == 0 {
 			break
 		}

@@ -25,7 +25,7 @@ const (
 func (s *Store) prune(d *tableData, rec *record, p points) outcome {
 	base := rec.newestAt(p.last)
 	if base == nil {
-		return pruned
+		return rec.left() // newer than p
 	}
 	if base.row != nil && !rec.isStale() {
 		s.thin(base, p)

@@ -1,0 +1,7 @@
+package turnover
+
+// WithFault returns the options for sessions that keep rows.
+func (o Options) WithFault() Options {
+	o.fault = true
+	return o
+}

@@ -1,0 +1,175 @@
+package turnover
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"loopbroker/engine"
+)
+
+// Options are the settings of a run.
+type Options struct {
+	// Rows go through the table after the first pass.
+	Rows int
+	// Sessions work at the same time.
+	Sessions int
+	// Progress is told, every second, how many rows are through.
+	Progress func(rows int)
+
+	fault bool // the sessions keep a row each time, after the first pass
+}
+
+// Result is what is left.
+type Result struct {
+	Rows   int   // that went through
+	Kept   int   // rows in the table
+	Locks  int   // in sys.dm_tran_locks, beside those on databases
+	Tables int   // temporary ones
+	Before int64 // bytes of the heap after the first pass
+	After  int64 // after all rows
+	Took   time.Duration
+}
+
+// allowance is what the heap may grow by, whatever the number of rows: plans and
+// buffers are not all of one size.
+const allowance = 6 << 20
+
+// OK reports whether memory has ended where it began.
+func (r Result) OK() bool {
+	return r.Kept == 0 && r.Locks == 0 && r.Tables == 0 && r.After-r.Before <= allowance
+}
+
+// String is the line for the result.
+func (r Result) String() string {
+	return fmt.Sprintf("rows %d, kept %d, locks %d, temporary tables %d, heap %.1f MB before, %.1f MB after",
+		r.Rows, r.Kept, r.Locks, r.Tables, float64(r.Before)/1e6, float64(r.After)/1e6)
+}
+
+// warmUp is how many rows the first pass has: enough to fill the cache of plans,
+// in which every batch of a row's insertion is one of its own.
+const warmUp = 22000
+
+const schema = `CREATE TABLE dbo.queue (
+	id bigint IDENTITY(1, 1) NOT NULL CONSTRAINT queue_pk PRIMARY KEY NONCLUSTERED,
+	available_at datetime2(7) NOT NULL CONSTRAINT queue_available_df DEFAULT (SYSUTCDATETIME()),
+	claimed_by int NULL,
+	payload nvarchar(max) NOT NULL
+);
+CREATE CLUSTERED INDEX queue_ready ON dbo.queue (available_at, id);
+CREATE INDEX queue_unclaimed ON dbo.queue (id) WHERE claimed_by IS NULL;`
+
+// run is one run.
+type run struct {
+	Options
+	db      *sql.DB
+	through atomic.Int64
+}
+
+// Run sends rows through a table in a new database of the server.
+func Run(ctx context.Context, srv *engine.Server, o Options) (r Result, err error) {
+	const name = "turnover"
+	admin := sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), "master"))
+	defer admin.Close()
+	for _, stmt := range []string{
+		"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name,
+		"ALTER DATABASE " + name + " SET READ_COMMITTED_SNAPSHOT ON", "USE " + name + "; " + schema,
+	} {
+		if _, err := admin.ExecContext(ctx, stmt); err != nil {
+			return r, fmt.Errorf("turnover: %w", err)
+		}
+	}
+	w := &run{Options: o, db: sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), name))}
+	defer w.db.Close()
+	w.db.SetMaxIdleConns(-1) // a connection that is closed is closed
+	w.fault = false
+	if err := w.pass(ctx, warmUp); err != nil {
+		return r, err
+	}
+	w.fault = o.fault
+	r.Before = heap()
+	began := time.Now()
+	if err := w.pass(ctx, o.Rows); err != nil {
+		return r, err
+	}
+	r.Took, r.Rows = time.Since(began), int(w.through.Load())
+	err = w.db.QueryRowContext(ctx, `WHILE EXISTS (SELECT 1 FROM sys.dm_exec_sessions WHERE database_id = DB_ID() AND session_id <> @@SPID)
+	WAITFOR DELAY '00:00:00.005'; -- until the ends of the sessions have been noticed
+SELECT (SELECT COUNT(*) FROM dbo.queue),
+	(SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type <> N'DATABASE' AND request_session_id <> @@SPID),
+	(SELECT COUNT(*) FROM tempdb.sys.tables)`).Scan(&r.Kept, &r.Locks, &r.Tables)
+	r.After = heap()
+	return r, err
+}
+
+// pass sends rows through the table.
+func (w *run) pass(ctx context.Context, rows int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w.through.Store(0)
+	var sessions sync.WaitGroup
+	for n := range w.Sessions {
+		sessions.Go(func() {
+			s := &session{run: w, n: n}
+			if err := s.work(ctx, rows); err != nil {
+				cancel(fmt.Errorf("turnover: session %d: %w", n, err))
+			}
+		})
+	}
+	reading, done := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		if err := w.read(reading); err != nil && reading.Err() == nil {
+			cancel(fmt.Errorf("turnover: reader: %w", err))
+		}
+	})
+	if w.Progress != nil {
+		readers.Go(func() { w.report(reading) })
+	}
+	sessions.Wait()
+	done()
+	readers.Wait()
+	return context.Cause(ctx)
+}
+
+// read reads the whole table again and again: each time through a view, for which
+// the rows that go must be kept until it is closed.
+func (w *run) read(ctx context.Context) error {
+	for {
+		var rows int
+		if err := w.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM dbo.queue WHERE payload <> N''").Scan(&rows); err != nil {
+			return err
+		}
+	}
+}
+
+// report tells the progress until ctx ends.
+func (w *run) report(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			w.Progress(int(w.through.Load()))
+		}
+	}
+}
+
+// heap is what is in use after everything that can go has gone.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// errLeft is an impossible count.
+var errLeft = errors.New("a session did not get its own rows back")
