@@ -29,6 +29,7 @@ type cli struct {
 	Claims       claimsCommand       `cmd:"" help:"Claim rows of a queue table from many sessions: none twice, none lost, nobody waits."`
 	Crash        crashCommand        `cmd:"" help:"Kill a loaded engine again and again: nothing acknowledged is lost, nothing else is there."`
 	Memory       memoryCommand       `cmd:"" help:"Pass many rows through a queue table: memory ends where it began."`
+	MemorySQL    memorySQLCommand    `cmd:"" name:"memory-sql" help:"Pass many rows through a queue table by way of T-SQL: memory ends where it began."`
 }
 
 // errFound means that a check has found what it looks for, and has printed it.

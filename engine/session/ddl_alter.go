@@ -339,6 +339,9 @@ func (x *Session) alterDrop(ch *catalog.Change, db *catalog.Database, t *catalog
 			return err
 		}
 	}
+	if err := x.unlinkForeignKeys(ch, db, t, changed); err != nil {
+		return err
+	}
 	return x.put(ch, db, t, changed)
 }
 

@@ -465,19 +465,19 @@ func (x *Session) dropTable(ch *catalog.Change, s *syntax.Drop, n syntax.Name) e
 	if err := x.txn.tx.DropTable(t.Store); err != nil {
 		return err
 	}
-	if err := x.unlinkForeignKeys(ch, db, t); err != nil {
+	if err := x.unlinkForeignKeys(ch, db, t, nil); err != nil {
 		return err
 	}
 	return ch.DropObject(db, t)
 }
 
-// unlinkForeignKeys tells the tables to which a dropped one referred that it
-// does so no longer.
-func (x *Session) unlinkForeignKeys(ch *catalog.Change, db *catalog.Database, t *catalog.Table) error {
+// unlinkForeignKeys tells the tables to which t referred that it does so no longer,
+// as a dropped table or with what is left of it.
+func (x *Session) unlinkForeignKeys(ch *catalog.Change, db *catalog.Database, t, left *catalog.Table) error {
 	for _, fk := range t.ForeignKeys {
 		o, _ := db.ObjectByID(fk.RefTable)
 		ref, ok := o.(*catalog.Table)
-		if !ok || ref.ID == t.ID || !slices.Contains(ref.ReferencedBy, t.ID) {
+		if !ok || ref.ID == t.ID || !slices.Contains(ref.ReferencedBy, t.ID) || left != nil && refersTo(left, ref.ID) {
 			continue
 		}
 		if err := x.lockObject(db.ID, ref.ID); err != nil {

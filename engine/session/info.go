@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -194,13 +195,11 @@ func (v viewer) Visible(o catalog.Object) bool {
 	if x.ident.user.ID == catalog.DBOID || x.owns(x.db) {
 		return true
 	}
-	for _, p := range []string{"SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "VIEW DEFINITION", "ALTER", "REFERENCES"} {
-		if x.db.Allowed(x.ident.user.ID, p, o) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(metadataPermissions, func(p string) bool { return x.db.Allowed(x.ident.user.ID, p, o) })
 }
+
+// metadataPermissions are those of which any one makes an object visible.
+var metadataPermissions = []string{"SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "VIEW DEFINITION", "ALTER", "REFERENCES"}
 
 // LoginName implements catalog.Reader.
 func (v viewer) LoginName() string { return v.x.ident.login.Name }

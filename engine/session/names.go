@@ -53,7 +53,7 @@ func (x *Session) lookup(n syntax.Name, moduleSchema string) (catalog.Object, *c
 	for _, s := range schemas {
 		if f := catalog.Fold(s); f == "sys" || f == "information_schema" {
 			if v, ok := x.systemView(f, n.Object.Name); ok {
-				return v, db, nil
+				return x.viewOf(v, db), db, nil
 			}
 			if m, ok := systemFunctions[catalog.Fold(n.Object.Name)]; ok && f == "sys" {
 				return m, db, nil

@@ -1,6 +1,11 @@
 package session
 
-import "loopbroker/engine/catalog"
+import (
+	"slices"
+
+	"loopbroker/engine/catalog"
+	"loopbroker/engine/types"
+)
 
 // systemView finds a catalog view, or a dynamic management view of the server.
 func (x *Session) systemView(schema, name string) (*catalog.SystemView, bool) {
@@ -9,4 +14,33 @@ func (x *Session) systemView(schema, name string) (*catalog.SystemView, bool) {
 	}
 	v, ok := dynamicViews[catalog.Fold(name)]
 	return v, ok && catalog.Fold(schema) == "sys"
+}
+
+// viewOf is a system view as it shows a database, which need not be the
+// session's. Dynamic management views are of the server.
+func (x *Session) viewOf(v *catalog.SystemView, db *catalog.Database) *catalog.SystemView {
+	if own, ok := catalog.LookupSystemView(catalog.Fold(v.Schema), v.Name); db == x.db || !ok || own != v {
+		return v
+	}
+	other := *v
+	other.Rows = func(reader catalog.Viewer) ([]types.Row, error) {
+		return v.Rows(databaseViewer{reader.(viewer), db})
+	}
+	return &other
+}
+
+// databaseViewer looks at a database that is named before the view.
+type databaseViewer struct {
+	viewer
+	db *catalog.Database
+}
+
+// CurrentDatabase implements catalog.Viewer.
+func (v databaseViewer) CurrentDatabase() *catalog.Database { return v.db }
+
+// Visible implements catalog.Reader.
+func (v databaseViewer) Visible(o catalog.Object) bool {
+	u, ok := v.db.UserOf(v.x.ident.login)
+	return ok && (u.ID == catalog.DBOID || v.x.owns(v.db) ||
+		slices.ContainsFunc(metadataPermissions, func(p string) bool { return v.db.Allowed(u.ID, p, o) }))
 }

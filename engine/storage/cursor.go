@@ -75,6 +75,11 @@ func (c *Cursor) open(index int) (err error) {
 	if c.t.private {
 		c.a.Range = false
 	}
+	if err == nil && c.a.Range && c.a.Mode == S && c.ix.isHeap() {
+		// A heap has no keys to lock a range of. Source: LOCK_ESCALATION in
+		// Microsoft's documentation of ALTER TABLE.
+		return c.tx.keepTable(c.ctx, c.t, S, c.a.Timeout)
+	}
 	return err
 }
 

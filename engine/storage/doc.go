@@ -21,6 +21,12 @@
 // one until no view and no rollback can need it; who reads an entry checks that
 // the version it sees has that key.
 //
+// An index keeps its entries in layers (layers.go): those of the newest versions,
+// those of newest versions that are locked and in the way of others, those that an
+// open transaction has taken away, and those for views alone. Each reader reads no
+// further than it must. So a claim of the first free row of a queue costs the same
+// whatever lies before that row.
+//
 // # Who sees what
 //
 //	NOLOCK              the newest version, committed or not
@@ -51,7 +57,13 @@
 //     in the index meanwhile. It sees the transaction's own earlier changes. Who
 //     changes what he scans collects the rows first.
 //   - Old versions, and the entries of deleted rows, are removed at the commit that
-//     made them old, or when the last view that needs them is closed.
+//     made them old, or soon after the last view that sees them is closed: of a row
+//     there are at most as many old versions as there were open views. Options.OldView
+//     is told when an old view makes them pile up. Locks and records that are gone
+//     give their memory back.
+//   - A statement that keeps 5,000 row locks by one reference to a table turns the
+//     lock on the table into S or X, if that is free at once, and gives the row locks
+//     back (escalation.go). It is the caller who says what a statement is.
 //
 // # Failure
 //
@@ -76,6 +88,7 @@
 //	Store.commitMu
 //	Store.tablesMu, Store.ownersMu, Owner.mu
 //	tableData.mu
+//	record's flagThinning
 //	a shard of the lock table; Store.garbage.mu; a shard of the views
 //	log.mu
 //

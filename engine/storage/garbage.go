@@ -56,7 +56,8 @@ func (g *garbage) size() int {
 	return g.live
 }
 
-// pop takes the first item out if horizon allows it.
+// pop takes the first item out if horizon allows it. It counts as live until
+// finish.
 func (g *garbage) pop(horizon uint64) (it garbageItem, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +68,6 @@ func (g *garbage) pop(horizon uint64) (it garbageItem, ok bool) {
 		it, ok = g.items[g.first], true
 		g.items[g.first] = garbageItem{}
 		g.first++
-		g.live--
 	}
 	if g.first == len(g.items) {
 		g.base += g.first
@@ -83,6 +83,12 @@ func (g *garbage) pop(horizon uint64) (it garbageItem, ok bool) {
 	return it, ok
 }
 
+func (g *garbage) finish() {
+	g.mu.Lock()
+	g.live--
+	g.mu.Unlock()
+}
+
 // collect tidies up at most limit items, and returns how many were done.
 func (s *Store) collect(p points, limit int) (done int) {
 	g := &s.garbage
@@ -91,13 +97,17 @@ func (s *Store) collect(p points, limit int) (done int) {
 		if !ok {
 			break
 		}
-		switch s.tidy(&it, p) {
+		left := s.tidy(&it, p)
+		switch left {
 		case blocked:
 			g.add(it) // a gap lock: at the end of the line
-			return done
 		case kept:
 			it.csn = it.rec.newestCommitted().by.csn.Load()
 			g.add(it)
+		}
+		g.finish()
+		if left == blocked {
+			return done
 		}
 		done++
 	}
@@ -107,9 +117,7 @@ func (s *Store) collect(p points, limit int) (done int) {
 func (s *Store) tidy(it *garbageItem, p points) outcome {
 	switch {
 	case it.data.replaced():
-		for v := it.rec.head.Load(); v != nil; v = v.prev.Load() {
-			s.kept.remove(v)
-		}
+		s.forget(it.rec)
 		return pruned
 	case it.isOrphan():
 		return s.pruneOrphan(it)

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"runtime"
 	"slices"
 
 	"loopbroker/engine/types"
@@ -28,7 +29,7 @@ func (s *Store) prune(d *tableData, rec *record, p points) outcome {
 		return rec.left() // newer than p
 	}
 	if base.row != nil && !rec.isStale() {
-		s.thin(base, p)
+		s.thin(rec, base, p)
 		return rec.left()
 	}
 	d.mu.Lock()
@@ -66,7 +67,9 @@ func (r *record) left() outcome {
 
 // thin unlinks the versions older than base that no view needs. A reader that
 // stands on one of them finds its way on.
-func (s *Store) thin(base *version, p points) {
+func (s *Store) thin(rec *record, base *version, p points) {
+	rec.beginThinning()
+	defer rec.unset(flagThinning)
 	newer := base
 	for v := base.prev.Load(); v != nil; v = v.prev.Load() {
 		if p.need(v, newer) {
@@ -76,6 +79,22 @@ func (s *Store) thin(base *version, p points) {
 		}
 		s.kept.remove(v)
 		newer.prev.Store(v.prev.Load())
+	}
+}
+
+// beginThinning waits until nobody else unlinks versions of r: it takes a moment.
+func (r *record) beginThinning() {
+	for r.set(flagThinning) {
+		runtime.Gosched()
+	}
+}
+
+// forget does not count the versions of a record any more that nobody can read.
+func (s *Store) forget(rec *record) {
+	rec.beginThinning()
+	defer rec.unset(flagThinning)
+	for v := rec.head.Load(); v != nil; v = v.prev.Load() {
+		s.kept.remove(v)
 	}
 }
 
@@ -111,7 +130,7 @@ func (s *Store) pruneEntries(d *tableData, rec *record, base *version, p points)
 		m := &moves[i]
 		m.ix.move(entry{m.key, rec}, m.to)
 	}
-	s.thin(base, p)
+	s.thin(rec, base, p)
 	if dead && len(older) == 0 {
 		d.rows.Delete(rec.id)
 		d.gone.Delete(rec.id)

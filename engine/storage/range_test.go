@@ -150,6 +150,7 @@ func TestHeapRange(t *testing.T) {
 	f := newFixture(t, def, row(1, 10, ""))
 	r, w := f.session(1), f.session(2)
 	f.wantRows(r.read(-1, everything, serializable), "1:10")
+	r.wantHeld(storage.S, 0)
 	done := w.async(func() error {
 		w.insert(row(2, 20, ""))
 		return nil

@@ -56,6 +56,8 @@ const (
 	flagStaleForever
 	// flagHidden is set when an entry of the record was put into layerTaken.
 	flagHidden
+	// flagThinning is set while somebody unlinks old versions.
+	flagThinning
 	// flagQueued is set while the record is in line for the removal of old
 	// versions.
 	flagQueued

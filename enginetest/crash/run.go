@@ -56,9 +56,9 @@ func (r Result) String() string {
 	return fmt.Sprintf("rounds %d, lost %d, resurrected %d", r.Rounds, r.Lost, r.Resurrected)
 }
 
-// mostReplayed is how much log a recovery may replay: what may be written since the
-// last checkpoint was begun, and while it and the next are made.
-const mostReplayed = 64 * CheckpointBytes
+// mostReplayed is how much log a recovery may replay: what is written until a
+// checkpoint is due, and while it is made.
+const mostReplayed = 8 * CheckpointBytes
 
 // Run kills victims, one after the other on the same directory, and verifies what
 // each finds when it starts. It ends at the first round in which something is
@@ -124,10 +124,10 @@ func (v *victim) run(ctx context.Context, command func(context.Context, Life) *e
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }() // all has been read
 	cmd.Stdout = in
 	err = cmd.Start()
-	in.Close()
+	_ = in.Close() // the process has its own
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ type session struct {
 }
 
 const (
-	batch     = 10  // rows in a round
-	reconnect = 100 // rounds in a connection
+	batch     = 10 // rows in a round
+	reconnect = 50 // rounds in a connection
 )
 
 // work sends batches through until enough rows are through.
@@ -41,7 +41,7 @@ func (s *session) work(ctx context.Context, rows int) (err error) {
 // cursor, a prepared statement, a lock - goes with it.
 func (s *session) renew(ctx context.Context) (err error) {
 	if s.conn != nil {
-		if err := s.exec(ctx, `CREATE TABLE #left (id int PRIMARY KEY, note nvarchar(max)); INSERT INTO #left VALUES (1, REPLICATE(N'x', 2000));
+		if err := s.exec(ctx, `CREATE TABLE #left (id int PRIMARY KEY, note nvarchar(max)); INSERT INTO #left VALUES (1, REPLICATE(CONVERT(nvarchar(max), N'x'), 20000));
 DECLARE left_open CURSOR FOR SELECT id FROM #left; OPEN left_open;
 EXEC sp_getapplock @Resource = N'left', @LockMode = N'Shared', @LockOwner = N'Session'`); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s *session) round(ctx context.Context) error {
 		left -= n
 	}
 	if s.fault {
-		return s.exec(ctx, "INSERT INTO dbo.queue (payload) VALUES (REPLICATE(CONVERT(nvarchar(max), @p1), 20000))", s.next%10)
+		return s.exec(ctx, "INSERT INTO dbo.queue (claimed_by, payload) VALUES (-1, REPLICATE(CONVERT(nvarchar(max), @p1), 20000))", s.next%10)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *session) borrow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer stmt.Close()
+	defer func() { _ = stmt.Close() }() // a failure shows in what follows
 	var n int
 	if err := stmt.QueryRowContext(ctx, 0).Scan(&n); err != nil {
 		return err

@@ -19,6 +19,10 @@ type Options struct {
 	Rows int
 	// Sessions work at the same time.
 	Sessions int
+	// WarmUp is how many rows the first pass has.
+	//
+	// Defaults to enough to fill the cache of plans: 22,000.
+	WarmUp int
 	// Progress is told, every second, how many rows are through.
 	Progress func(rows int)
 
@@ -51,8 +55,8 @@ func (r Result) String() string {
 		r.Rows, r.Kept, r.Locks, r.Tables, float64(r.Before)/1e6, float64(r.After)/1e6)
 }
 
-// warmUp is how many rows the first pass has: enough to fill the cache of plans,
-// in which every batch of a row's insertion is one of its own.
+// warmUp is the default of Options.WarmUp: each ten rows are inserted by a batch
+// that is like no other, and the cache of plans has 2,000.
 const warmUp = 22000
 
 const schema = `CREATE TABLE dbo.queue (
@@ -74,21 +78,17 @@ type run struct {
 // Run sends rows through a table in a new database of the server.
 func Run(ctx context.Context, srv *engine.Server, o Options) (r Result, err error) {
 	const name = "turnover"
-	admin := sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), "master"))
-	defer admin.Close()
-	for _, stmt := range []string{
-		"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name,
-		"ALTER DATABASE " + name + " SET READ_COMMITTED_SNAPSHOT ON", "USE " + name + "; " + schema,
-	} {
-		if _, err := admin.ExecContext(ctx, stmt); err != nil {
-			return r, fmt.Errorf("turnover: %w", err)
-		}
+	if err := prepare(ctx, srv, name); err != nil {
+		return r, fmt.Errorf("turnover: %w", err)
 	}
 	w := &run{Options: o, db: sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), name))}
 	defer w.db.Close()
 	w.db.SetMaxIdleConns(-1) // a connection that is closed is closed
 	w.fault = false
-	if err := w.pass(ctx, warmUp); err != nil {
+	if w.WarmUp == 0 {
+		w.WarmUp = warmUp
+	}
+	if err := w.pass(ctx, w.WarmUp); err != nil {
 		return r, err
 	}
 	w.fault = o.fault
@@ -105,6 +105,21 @@ SELECT (SELECT COUNT(*) FROM dbo.queue),
 	(SELECT COUNT(*) FROM tempdb.sys.tables)`).Scan(&r.Kept, &r.Locks, &r.Tables)
 	r.After = heap()
 	return r, err
+}
+
+// prepare makes the database with its table.
+func prepare(ctx context.Context, srv *engine.Server, name string) error {
+	admin := sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), "master"))
+	defer admin.Close()
+	for _, stmt := range []string{
+		"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name,
+		"ALTER DATABASE " + name + " SET READ_COMMITTED_SNAPSHOT ON", "USE " + name + "; " + schema,
+	} {
+		if _, err := admin.ExecContext(ctx, stmt); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pass sends rows through the table.
@@ -124,7 +139,7 @@ func (w *run) pass(ctx context.Context, rows int) error {
 	reading, done := context.WithCancel(ctx)
 	var readers sync.WaitGroup
 	readers.Go(func() {
-		if err := w.read(reading); err != nil && reading.Err() == nil {
+		if err := w.read(reading); reading.Err() == nil {
 			cancel(fmt.Errorf("turnover: reader: %w", err))
 		}
 	})
@@ -138,7 +153,8 @@ func (w *run) pass(ctx context.Context, rows int) error {
 }
 
 // read reads the whole table again and again: each time through a view, for which
-// the rows that go must be kept until it is closed.
+// the rows that go must be kept until it is closed. It ends with an error, with ctx
+// at the latest.
 func (w *run) read(ctx context.Context) error {
 	for {
 		var rows int

@@ -22,7 +22,7 @@ func TestRun(t *testing.T) { //nolint:paralleltest // it looks at the heap
 
 // TestRunNotices: sessions that keep rows are noticed, by the rows and by the heap.
 func TestRunNotices(t *testing.T) { //nolint:paralleltest // it looks at the heap
-	got, err := turnover.Run(t.Context(), enginetest.Server(t, engine.Options{}), turnover.Options{Rows: 5000, Sessions: 4}.WithFault())
+	got, err := turnover.Run(t.Context(), enginetest.Server(t, engine.Options{}), turnover.Options{Rows: 5000, Sessions: 4, WarmUp: 1000}.WithFault())
 	if err != nil {
 		t.Fatal(err)
 	}
