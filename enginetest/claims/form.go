@@ -60,8 +60,9 @@ const taken = `available_at = '9999-12-31', claims = claims + 1, claimed_by = @@
 // ready is what makes a row fit to be claimed.
 const ready = `lane = 1 AND available_at <= SYSUTCDATETIME()`
 
-// insertion adds a row that arrives now.
-const insertion = `INSERT INTO dbo.queue (id, lane, payload) VALUES (@p1, 1, @p2)`
+// insertion adds rows that arrive now: as many as @p2 says, at most ten.
+const insertion = `INSERT INTO dbo.queue (id, lane, payload)
+SELECT @p1 + n.n, 1, @p3 FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS n (n) WHERE n.n < @p2`
 
 // keep claims a row that Select has chosen.
 const keep = `UPDATE dbo.queue SET ` + taken + ` WHERE id = @p1`

@@ -76,8 +76,8 @@ func (l *ledger) release(rows []held, keep bool) {
 	}
 }
 
-// ended notes that a transaction has ended: what it held may be free.
-func (l *ledger) ended(committed bool) {
+// ended notes that a transaction has ended: what it gave back is free.
+func (l *ledger) ended(committed, gaveBack bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if committed {
@@ -85,7 +85,9 @@ func (l *ledger) ended(committed bool) {
 	} else {
 		l.undone++
 	}
-	l.wake()
+	if gaveBack || !committed {
+		l.wake()
+	}
 }
 
 // arrived notes that rows have arrived, or will not any more.

@@ -32,6 +32,7 @@ type claimer struct {
 	rnd       *rand.Rand
 	spid      int32
 	rows      []held // of the open transaction
+	gaveBack  bool   // some by a savepoint
 }
 
 // work claims until nothing is left, and counts the session's waits.
@@ -79,7 +80,7 @@ func (c *claimer) work(ctx context.Context, conn *sql.Conn, rnd *rand.Rand) erro
 // transaction claims once or several times, and commits or rolls back. It reports
 // whether there was anything to claim.
 func (c *claimer) transaction(ctx context.Context) (found bool, err error) {
-	c.rows = c.rows[:0]
+	c.rows, c.gaveBack = c.rows[:0], false
 	claims := 1
 	if c.rnd.IntN(16) == 0 {
 		claims += 1 + c.rnd.IntN(5)
@@ -177,7 +178,7 @@ func (c *claimer) ids(ctx context.Context, stmt string) ([]int, error) {
 // giveBack undoes what was claimed since the savepoint.
 func (c *claimer) giveBack(ctx context.Context, mark int) error {
 	c.ledger.release(c.rows[mark:], false)
-	c.rows = c.rows[:mark]
+	c.rows, c.gaveBack = c.rows[:mark], true
 	return c.exec(ctx, "ROLLBACK TRANSACTION here")
 }
 
@@ -192,7 +193,7 @@ func (c *claimer) end(ctx context.Context, commit bool) error {
 	if err := c.exec(ctx, stmt); err != nil {
 		return err
 	}
-	c.ledger.ended(commit)
+	c.ledger.ended(commit, c.gaveBack)
 	return nil
 }
 
@@ -210,7 +211,7 @@ func (r *run) arrive(ctx context.Context, conn *sql.Conn, rnd *rand.Rand) error 
 		return err
 	}
 	for done := false; !done; {
-		n, undo := 1+rnd.IntN(20), rnd.IntN(5) == 0
+		statements, undo := 1+rnd.IntN(5), rnd.IntN(5) == 0
 		end := "COMMIT TRANSACTION"
 		if undo && r.fault != earlyArrival {
 			end = "ROLLBACK TRANSACTION"
@@ -218,16 +219,14 @@ func (r *run) arrive(ctx context.Context, conn *sql.Conn, rnd *rand.Rand) error 
 		if _, err := conn.ExecContext(ctx, "BEGIN TRANSACTION"); err != nil {
 			return err
 		}
-		for range n {
-			var id int64
-			if undo {
-				id = unborn + r.ghosts.Add(1)
-			} else if id = r.next.Add(1) - 1; id >= int64(r.Rows) {
+		for range statements {
+			var first, n int64
+			if first, n = r.reserve(undo, 1+rnd.Int64N(10)); n == 0 {
 				done = true
 				break
 			}
-			if _, err := conn.ExecContext(ctx, insertion, id, payload); err != nil {
-				return fmt.Errorf("insert %d: %w", id, err)
+			if _, err := conn.ExecContext(ctx, insertion, first, n, payload); err != nil {
+				return fmt.Errorf("insert %d: %w", first, err)
 			}
 		}
 		if _, err := conn.ExecContext(ctx, end); err != nil {
@@ -238,6 +237,16 @@ func (r *run) arrive(ctx context.Context, conn *sql.Conn, rnd *rand.Rand) error 
 	after, err := waits(ctx, conn)
 	r.insert.Add(int64(after - before))
 	return err
+}
+
+// reserve returns the ids of n rows to insert: fewer, or none, where there are no
+// more to come. Those of an insertion that is undone do not count.
+func (r *run) reserve(undo bool, n int64) (first, count int64) {
+	if undo {
+		return unborn + r.ghosts.Add(n) - n, n
+	}
+	first = r.next.Add(n) - n
+	return first, max(0, min(n, int64(r.Rows)-first))
 }
 
 // hold lets an open transaction stay open for a while.
