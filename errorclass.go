@@ -73,6 +73,19 @@ const (
 	// has no row for this request.
 	ErrorClassNotAllowed ErrorClass = "not_allowed"
 
+	// ErrorClassCredential means that the named credential cannot be used: no row
+	// binds it to this endpoint, or the worker has no usable secret for it. The
+	// request was not sent.
+	ErrorClassCredential ErrorClass = "credential"
+
+	// ErrorClassHostBusy marks a job that met its host's limit of concurrency or
+	// rate. It was not sent and is given back; see Fault.Deferred.
+	ErrorClassHostBusy ErrorClass = "host_busy"
+
+	// ErrorClassHostOpen marks a job that met its host's open circuit breaker. It
+	// was not sent and is given back; see Fault.Deferred.
+	ErrorClassHostOpen ErrorClass = "host_open"
+
 	// ErrorClassBadURL means that the URL is not one the worker can call.
 	ErrorClassBadURL ErrorClass = "bad_url"
 
@@ -162,7 +175,8 @@ type classFacts struct {
 
 // classTable is the one place that says what follows from a class. The last
 // column is the number that sp_invoke_external_rest_endpoint has for the same
-// cause (Microsoft's list of events and errors, 31601 to 31636), or 0.
+// cause (Microsoft's list of events and errors, 31601 to 31636, and 10928 for too many
+// calls), or 0.
 var classTable = []classFacts{
 	{ErrorClassNone, RetryNever, 0},
 	{ErrorClassDNS, RetrySafe, 31625},
@@ -182,6 +196,9 @@ var classTable = []classFacts{
 	{ErrorClassTooLargeReply, RetryNever, 31633},
 	{ErrorClassAddressNotAllowed, RetryNever, 31624},
 	{ErrorClassNotAllowed, RetryNever, 31612},
+	{ErrorClassCredential, RetryNever, 31630},
+	{ErrorClassHostBusy, RetrySafe, 10928},
+	{ErrorClassHostOpen, RetrySafe, 31608},
 	{ErrorClassBadURL, RetryNever, 31609},
 	{ErrorClassBadRequest, RetryNever, 31618},
 	{ErrorClassRedirect, RetryNever, 31608},
@@ -241,7 +258,8 @@ func (c ErrorClass) MSError() int { return c.facts().msError }
 // operator should see it. What the caller alone can put right is not kept.
 func (c ErrorClass) Buried() bool {
 	switch c {
-	case ErrorClassHandlerUnknown, ErrorClassHandlerPanic, ErrorClassAttemptsExhausted, ErrorClassPoison, ErrorClassTimeoutTotal:
+	case ErrorClassHandlerUnknown, ErrorClassHandlerPanic, ErrorClassAttemptsExhausted, ErrorClassPoison,
+		ErrorClassTimeoutTotal, ErrorClassCredential:
 		return true
 	default:
 		return c.Retry() != RetryNever

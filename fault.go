@@ -24,8 +24,15 @@ type Fault struct {
 	Retryable bool
 
 	// RetryAfter is the least pause before another attempt that the target asked
-	// for, already capped. Zero means that it did not ask.
+	// for, already capped. Zero means that it did not ask. In a deferral it is the
+	// pause itself.
 	RetryAfter time.Duration
+
+	// Deferred reports that the job was not run, because what it needs takes no
+	// more just now: it is given back for RetryAfter, and the attempt that its claim
+	// counted is taken back. Only the clock over all attempts and the queue's expiry
+	// end a job that is deferred again and again.
+	Deferred bool
 
 	// Reply completes the request if no further attempt is made, such as the 503
 	// that came with a Retry-After. Nil means that the failure is stored.

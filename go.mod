@@ -13,9 +13,11 @@ require (
 	github.com/microsoft/go-mssqldb v1.11.2
 	github.com/rs/zerolog v1.35.1
 	github.com/shopspring/decimal v1.4.0
+	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/tidwall/btree v1.8.2
 	go.uber.org/goleak v1.3.0
 	golang.org/x/text v0.44.0
+	golang.org/x/time v0.16.0
 	pgregory.net/rapid v1.3.0
 )
 

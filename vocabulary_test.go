@@ -32,6 +32,9 @@ too_large_request never 31601 failed
 too_large_reply never 31633 failed
 address_not_allowed never 31624 failed
 not_allowed never 31612 failed
+credential never 31630 failed buried
+host_busy safe 10928 failed buried
+host_open safe 31608 failed buried
 bad_url never 31609 failed
 bad_request never 31618 failed
 redirect never 31608 failed

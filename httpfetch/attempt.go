@@ -63,12 +63,13 @@ type attempt struct {
 	timings  loopbroker.Timings // guarded by mu; Queue is the worker's to fill in
 }
 
-// newAttempt starts the clocks for the job. The returned context ends with a
-// *clockError as its cause when one of them does; stop ends them all.
-func newAttempt(ctx context.Context, opts *Options, job loopbroker.Job) (context.Context, *attempt, func()) {
+// newAttempt starts the clocks for the job, whose own is the fallback if it names
+// none. The returned context ends with a *clockError as its cause when one of them
+// does; stop ends them all.
+func newAttempt(ctx context.Context, opts *Options, job loopbroker.Job, fallback time.Duration) (context.Context, *attempt, func()) {
 	limit := job.AttemptTimeout
 	if limit <= 0 {
-		limit = opts.AttemptTimeout
+		limit = fallback
 	}
 	limit = min(limit, opts.MaxAttemptTimeout)
 	total := job.TotalLeft > 0 && job.TotalLeft < limit

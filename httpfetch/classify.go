@@ -1,8 +1,6 @@
 package httpfetch
 
 import (
-	"compress/flate"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -39,8 +37,11 @@ var rules = []rule{
 	{loopbroker.ErrorClassTLS, "the host did not complete the TLS handshake", isHandshake},
 	{loopbroker.ErrorClassTimeoutConnect, "the time to connect ended", isDialTimeout},
 	{loopbroker.ErrorClassConnect, "the host did not take the connection", isDial},
+	{loopbroker.ErrorClassConnect, "the proxy did not open the connection", isA[*proxyError]},
 	{loopbroker.ErrorClassProtocol, "the answer is not HTTP", is(errNotFinal)},
-	{loopbroker.ErrorClassProtocol, "the answer's body is not encoded as it says", isEncoding},
+	{loopbroker.ErrorClassProtocol, "the answer's body is not encoded as it says", is(errEncoding)},
+	{loopbroker.ErrorClassProtocol, "the answer is not HTTP/2", isStreamMisuse},
+	{loopbroker.ErrorClassConnectionLost, "the host broke the answer off", isStreamLost},
 	{loopbroker.ErrorClassConnectionLost, "the connection broke", isLost},
 }
 
@@ -53,7 +54,8 @@ var phaseFaults = [...]rule{
 	phaseBody:    {class: loopbroker.ErrorClassProtocol, message: "the answer's body is not encoded as it says"},
 }
 
-// fault returns the fault for an attempt that ended with err.
+// fault returns the fault for an attempt that ended with err. A fault that is known
+// already is passed on with the attempt's timings.
 func fault(ctx context.Context, a *attempt, f *fetch, err error) *loopbroker.Fault {
 	timings, left := a.state()
 	result := &loopbroker.Fault{Timings: timings, Err: err}
@@ -78,7 +80,7 @@ func fault(ctx context.Context, a *attempt, f *fetch, err error) *loopbroker.Fau
 	default:
 		result.Class, result.Message = classify(err, a.current())
 	}
-	result.Retryable = MayRetry(result.Class, left, f.repeatable)
+	result.Retryable = MayRetry(result.Class, left && !isRefusedStream(err), f.repeatable)
 	return result
 }
 
@@ -172,9 +174,41 @@ func isDial(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// isEncoding matches a body that is not what its Content-Encoding says.
-func isEncoding(err error) bool {
-	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || isA[flate.CorruptInputError](err)
+// streamError receives the library's own type for a stream of HTTP/2 that was reset,
+// which it does not export but copies into one with these fields.
+type streamError struct {
+	StreamID uint32
+	Code     uint32 // RFC 9113, section 7
+	Cause    error
+}
+
+// Error implements error.
+func (e streamError) Error() string { return fmt.Sprintf("stream reset with code %d", e.Code) }
+
+// The codes of a stream that matter here.
+const (
+	streamProtocolError = 1
+	streamRefused       = 7
+)
+
+// isStreamMisuse matches a stream on which something else than HTTP/2 was sent.
+func isStreamMisuse(err error) bool {
+	var s streamError
+	return errors.As(err, &s) && s.Code == streamProtocolError
+}
+
+// isStreamLost matches a stream, or a whole connection of HTTP/2, that the other
+// side gave up. The library has no values for the latter.
+func isStreamLost(err error) bool {
+	text := err.Error()
+	return isA[streamError](err) || strings.Contains(text, "http2: server sent GOAWAY") ||
+		strings.Contains(text, "http2: client connection")
+}
+
+// isRefusedStream matches a stream that the other side says it did not act on.
+func isRefusedStream(err error) bool {
+	var s streamError
+	return errors.As(err, &s) && s.Code == streamRefused
 }
 
 // isLost matches a connection that ended too early. The last text is the one error

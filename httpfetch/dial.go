@@ -19,12 +19,15 @@ type dialer struct {
 	guard    *guard
 	net      *net.Dialer
 	timeout  time.Duration
+
+	// proxy is the host and port of the proxy, which an admin has named and which is
+	// not judged. Empty means none.
+	proxy string
 }
 
-// newDialer returns a dialer with the options' guard. Its timeout is a second line
-// behind the attempt's clocks: a dial can outlive the attempt that began it.
-func newDialer(opts *Options) *dialer {
-	g := newGuard(opts.AllowNetworks, opts.AllowHosts)
+// newDialer returns a dialer with the guard. Its timeout is a second line behind the
+// attempt's clocks: a dial can outlive the attempt that began it.
+func newDialer(opts *Options, g *guard) *dialer {
 	return &dialer{
 		resolver: opts.Resolver,
 		guard:    g,
@@ -50,7 +53,7 @@ func (d *dialer) DialContext(ctx context.Context, _, address string) (net.Conn, 
 	}
 
 	dial := *d.net
-	if !d.guard.trusts(host, port) {
+	if address != d.proxy && !d.guard.trusts(host, port) {
 		dial.Control = d.guard.control
 		if addrs, err = d.judge(addrs); err != nil {
 			return nil, err
@@ -63,6 +66,25 @@ func (d *dialer) DialContext(ctx context.Context, _, address string) (net.Conn, 
 	return race(ctx, addrs, func(ctx context.Context, addr netip.Addr) (net.Conn, error) {
 		return dial.DialContext(ctx, "tcp", net.JoinHostPort(addr.String(), port))
 	})
+}
+
+// vouch judges a target that a proxy will connect to. Every address must be one that
+// may be called: which of them the proxy takes, or whether it finds others, is out of
+// sight.
+func (d *dialer) vouch(ctx context.Context, a *attempt, t *target) error {
+	if d.guard.trusts(t.host, t.port) {
+		return nil
+	}
+	addrs, err := d.lookup(ctx, a, t.host)
+	if err != nil {
+		return err
+	}
+	for _, addr := range addrs {
+		if err := d.guard.check(addr); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lookup returns the addresses of the host, at least one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 type guard struct {
 	networks []netip.Prefix
 	hosts    map[string]bool
+	private  bool // lets private and loopback addresses pass
 }
 
 // addressError says that the guard refused an address.
@@ -51,7 +53,7 @@ func (g *guard) trusts(host, port string) bool {
 // check returns an *addressError unless the address may be called.
 func (g *guard) check(addr netip.Addr) error {
 	plain := addr.WithZone("").Unmap()
-	if g.exempts(plain) {
+	if g.exempts(plain) || (g.private && contains(privates, plain) && !contains(metadata, plain)) {
 		return nil
 	}
 	reason := ""
@@ -79,6 +81,11 @@ func (g *guard) exempts(addr netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// contains reports whether one of the ranges holds the address.
+func contains(list []network, addr netip.Addr) bool {
+	return slices.ContainsFunc(list, func(n network) bool { return n.prefix.Contains(addr) })
 }
 
 // control is a net.Dialer.Control that judges the address of the socket itself,
@@ -125,6 +132,28 @@ var refused6 = networks(
 	"2001:db8::/32", "documentation",
 	"2002::/16", "6to4",
 	"3fff::/20", "documentation",
+)
+
+// privates are the ranges that a row of the allow-list can open by one word.
+var privates = networks(
+	"10.0.0.0/8", "private",
+	"100.64.0.0/10", "shared (RFC 6598)",
+	"127.0.0.0/8", "loopback",
+	"172.16.0.0/12", "private",
+	"192.168.0.0/16", "private",
+	"::1/128", "loopback",
+	"fc00::/7", "private",
+)
+
+// metadata are the addresses within these ranges, or within others, at which clouds
+// hand out credentials to whoever asks.
+var metadata = networks(
+	"100.100.100.200/32", "metadata",
+	"168.63.129.16/32", "metadata",
+	"169.254.0.0/16", "metadata",
+	"192.0.0.192/32", "metadata",
+	"fd00:ec2::/32", "metadata",
+	"fd20:ce::254/128", "metadata",
 )
 
 var (

@@ -132,6 +132,7 @@ func TestHandler_Sends(t *testing.T) {
 	}
 }
 
+// TestHandler_Refuses: problem "headers and URLs are injected".
 func TestHandler_Refuses(t *testing.T) {
 	t.Parallel()
 
@@ -186,6 +187,8 @@ func TestHandler_Refuses(t *testing.T) {
 	}
 }
 
+// TestHandler_Reads: problem "binary, charsets and NUL are lost on the way": a text is
+// decoded by its charset, and what cannot be is kept as bytes.
 func TestHandler_Reads(t *testing.T) {
 	t.Parallel()
 

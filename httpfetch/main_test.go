@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,28 +65,42 @@ func serve(t testing.TB, f http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// listen starts a TCP stub that hands each connection to f, and closes it after.
+// listen starts a TCP stub that hands each connection to f, and closes it after, or
+// at the end of the test.
 func listen(t testing.TB, f func(net.Conn)) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var (
+		mu    sync.Mutex
+		conns []net.Conn // guarded by mu
+		group sync.WaitGroup
+	)
+	group.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			f(conn)
-			_ = conn.Close()
+			mu.Lock()
+			conns = append(conns, conn)
+			mu.Unlock()
+			group.Go(func() {
+				f(conn)
+				_ = conn.Close()
+			})
 		}
-	}()
+	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		<-done
+		mu.Lock()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		group.Wait()
 	})
 	return l.Addr().String()
 }

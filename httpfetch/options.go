@@ -73,7 +73,8 @@ type Options struct {
 	// Defaults to 64 KiB.
 	MaxReplyHeaderBytes int64
 
-	// MaxRedirects is how many redirects one attempt follows.
+	// MaxRedirects is how many redirects one attempt follows while no policy is set;
+	// with one, its endpoints say so.
 	//
 	// Defaults to 0: a redirect is returned as it came.
 	MaxRedirects int
@@ -90,6 +91,11 @@ type Options struct {
 	// AllowHosts are hosts, as "name" or "name:port", whose addresses are not
 	// judged. It trusts whoever answers for the name; prefer AllowNetworks.
 	AllowHosts []string
+
+	// Secrets finds the secrets of credentials.
+	//
+	// Defaults to EnvSecrets.
+	Secrets Secrets
 
 	// MaxIdlePerHost is how many idle connections are kept for each host.
 	//
@@ -141,6 +147,9 @@ func (o Options) WithDefaults() Options {
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
 	}
+	if o.Secrets == nil {
+		o.Secrets = EnvSecrets{}
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -185,8 +194,8 @@ func (o Options) Validate() error {
 	if o.AttemptTimeout > o.MaxAttemptTimeout {
 		errs = append(errs, fmt.Errorf("need AttemptTimeout <= MaxAttemptTimeout, got %s and %s", o.AttemptTimeout, o.MaxAttemptTimeout))
 	}
-	if o.MaxRedirects < 0 || o.MaxRedirects > 20 {
-		errs = append(errs, fmt.Errorf("need MaxRedirects of 0 to 20, got %d", o.MaxRedirects))
+	if o.MaxRedirects < 0 || o.MaxRedirects > maxRedirects {
+		errs = append(errs, fmt.Errorf("need MaxRedirects of 0 to %d, got %d", maxRedirects, o.MaxRedirects))
 	}
 	for _, p := range o.AllowNetworks {
 		if !p.IsValid() || p.Masked() != p {

@@ -3,9 +3,7 @@ package httpfetch
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"strings"
 	"unicode/utf8"
@@ -18,42 +16,6 @@ import (
 // maxContentType is the width of the reply's content_type column.
 const maxContentType = 400
 
-// errReplyTooLarge means that the body is over the cap.
-var errReplyTooLarge = errors.New("reply body over the cap")
-
-// readBody reads at most limit bytes and calls progressed after each piece. The
-// length is what the answer announced, or -1.
-func readBody(r io.Reader, limit, length int64, progressed func()) ([]byte, error) {
-	if length > limit {
-		return nil, errReplyTooLarge
-	}
-	var buf bytes.Buffer
-	if length > 0 {
-		buf.Grow(int(length) + bytes.MinRead)
-	}
-	size := int64(32 << 10)
-	if length >= 0 {
-		size = min(size, length+1) // one more, so that the end is seen with the last piece
-	}
-	piece := make([]byte, size)
-	for {
-		n, err := r.Read(piece)
-		if n > 0 {
-			if int64(buf.Len()+n) > limit {
-				return nil, errReplyTooLarge
-			}
-			buf.Write(piece[:n])
-			progressed()
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return buf.Bytes(), nil
-		case err != nil:
-			return nil, err
-		}
-	}
-}
-
 // output is the JSON of an HTTP reply.
 type output struct {
 	Status  int               `json:"status"`
@@ -62,8 +24,11 @@ type output struct {
 }
 
 // newReply returns the reply for an answer, whose body is kept as bytes if it is no
-// text or if binary asks for it.
-func newReply(a answer, binary bool, timings loopbroker.Timings) (loopbroker.Reply, error) {
+// text, if it is still encoded or if binary asks for it. Secrets are taken out: of
+// the bytes, and of the text again, which may have been in another charset.
+func newReply(a answer, binary bool, hidden *redactor, timings loopbroker.Timings) (loopbroker.Reply, error) {
+	a.header, a.body = hidden.headers(a.header), hidden.bytes(a.body)
+	binary = binary || (a.header.Get("Content-Encoding") != "" && len(a.body) > 0)
 	contentType := a.header.Get("Content-Type")
 	out := output{Status: a.status, Headers: make(map[string]string, len(a.header))}
 	for name, values := range a.header {
@@ -75,6 +40,7 @@ func newReply(a answer, binary bool, timings loopbroker.Timings) (loopbroker.Rep
 		Timings:     timings,
 	}
 	if text, ok := decodeText(contentType, a.body); ok && !binary {
+		text = hidden.text(text)
 		out.Body = &text
 	} else {
 		r.Body = append([]byte{}, a.body...) // never nil: there are bytes, if only none

@@ -8,10 +8,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
 
@@ -25,6 +23,9 @@ type input struct {
 	Headers        headers `json:"headers"`
 	Body           *string `json:"body"`
 	IdempotencyKey string  `json:"idempotency_key"`
+
+	// Credential is the name of the credential to send.
+	Credential string `json:"credential"`
 
 	// Binary asks for the answer's body as bytes whatever its content type.
 	Binary bool `json:"binary"`
@@ -91,15 +92,17 @@ var methods = []string{
 
 // reserved are the header fields that the worker or its transport sets. One that
 // a caller could set would let it lie about the message or reach another host.
+// Those that some frameworks take for the method would get past an endpoint's list
+// of methods.
 var reserved = []string{
 	"Connection", "Content-Length", "Expect", "Host", "Http2-Settings", "Keep-Alive",
 	"Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade",
+	"Transfer-Encoding", "Upgrade", "X-Http-Method", "X-Http-Method-Override", "X-Method-Override",
 }
 
 // fetch is a job that is ready to be sent, any number of times.
 type fetch struct {
-	url    *url.URL
+	target *target
 	method string
 	header http.Header
 	body   []byte
@@ -107,6 +110,9 @@ type fetch struct {
 	// repeatable reports whether doing it twice is the same as doing it once, by
 	// the method or by a key.
 	repeatable bool
+
+	// credential is the name of the credential to send, or empty.
+	credential string
 
 	// binary reports whether the answer's body is wanted as bytes.
 	binary bool
@@ -119,11 +125,11 @@ func newFetch(opts *Options, job loopbroker.Job) (*fetch, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := parseURL(in.URL)
+	t, err := parseTarget(in.URL)
 	if err != nil {
 		return nil, err
 	}
-	f := &fetch{url: u, method: strings.ToUpper(in.Method), binary: in.Binary}
+	f := &fetch{target: t, method: strings.ToUpper(in.Method), credential: in.Credential, binary: in.Binary}
 	if f.method == "" {
 		f.method = http.MethodGet
 	}
@@ -172,36 +178,8 @@ func decodeInput(text string) (input, error) {
 		return in, badRequest(31616, "%v", errHeaderTwice)
 	default:
 		// The decoder's text may quote the input, so it is not passed on.
-		return in, badRequest(0, "the job's JSON is not an object of url, method, headers, body, binary and idempotency_key")
+		return in, badRequest(0, "the job's JSON is not an object of url, method, headers, body, binary, credential and idempotency_key")
 	}
-}
-
-// parseURL returns the target.
-func parseURL(text string) (*url.URL, error) {
-	bad := func(format string, args ...any) (*url.URL, error) {
-		return nil, loopbroker.NewFault(loopbroker.ErrorClassBadURL, format, args...)
-	}
-	if text == "" {
-		return bad("the URL is missing")
-	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == utf8.RuneError }); i >= 0 {
-		return bad("the URL holds a blank or a control character at position %d", i+1)
-	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return bad("the URL is malformed")
-	}
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return bad("the URL's scheme is not http or https")
-	}
-	if u.Hostname() == "" || u.Opaque != "" {
-		return bad("the URL names no host")
-	}
-	if u.User != nil {
-		return bad("the URL holds user information")
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u, nil
 }
 
 // buildHeader returns the header to send, without the content type of a body.

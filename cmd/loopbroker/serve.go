@@ -16,13 +16,14 @@ import (
 
 // serveCommand runs a development server.
 type serveCommand struct {
-	Listen       string `default:"127.0.0.1:1433" placeholder:"ADDR" help:"Address of the TDS port. Port 0 lets the system choose one."`
-	LoopbackOnly bool   `default:"true" negatable:"" help:"Refuse an address that other machines can reach (the default)."`
-	Data         string `placeholder:"DIR" help:"Data directory, made when it does not exist. Without it nothing is kept."`
-	Durability   string `default:"full" enum:"full,relaxed,none" help:"When a commit returns: full after it is on disk, relaxed after the system has it, none keeps everything in memory."`
-	Database     string `default:"loopbroker" help:"Database of the broker, made when it does not exist."`
-	PasswordFile string `placeholder:"FILE" help:"File that holds the password of sa. Without it $LOOPBROKER_SA_PASSWORD is used, and without that one is made up and shown once."`
-	NoWorker     bool   `help:"Run no worker in this process."`
+	Listen       string   `default:"127.0.0.1:1433" placeholder:"ADDR" help:"Address of the TDS port. Port 0 lets the system choose one."`
+	LoopbackOnly bool     `default:"true" negatable:"" help:"Refuse an address that other machines can reach (the default)."`
+	Data         string   `placeholder:"DIR" help:"Data directory, made when it does not exist. Without it nothing is kept."`
+	Durability   string   `default:"full" enum:"full,relaxed,none" help:"When a commit returns: full after it is on disk, relaxed after the system has it, none keeps everything in memory."`
+	Database     string   `default:"loopbroker" help:"Database of the broker, made when it does not exist."`
+	PasswordFile string   `placeholder:"FILE" help:"File that holds the password of sa. Without it $LOOPBROKER_SA_PASSWORD is used, and without that one is made up and shown once."`
+	Allow        []string `placeholder:"URL" help:"Endpoint to put on the allow-list, for every caller: scheme, host, port and path prefix. Nothing else is called. May be given more than once."`
+	NoWorker     bool     `help:"Run no worker in this process."`
 	workerFlags
 }
 
@@ -30,14 +31,15 @@ type serveCommand struct {
 func (serveCommand) Help() string {
 	return `A server for development: the embedded engine on a TDS port, the broker deployed in
 its database, the loopback linked server set up for sa, and a worker that calls
-public addresses, and others that --allow-network names.
+what is on the allow-list: --allow puts an endpoint there, and so does
+loopbroker endpoints allow.
 
 SIGTERM or SIGINT stops it: the worker finishes its jobs, sessions end, the data
 directory is left consistent.
 
 Examples:
   loopbroker serve
-  loopbroker serve --data ./data --allow-network 127.0.0.0/8
+  loopbroker serve --data ./data --allow http://127.0.0.1:8080
   LOOPBROKER_SA_PASSWORD=… loopbroker serve --listen 127.0.0.1:0 --durability none`
 }
 
@@ -68,6 +70,9 @@ var durabilities = map[string]engine.Durability{"full": engine.Full, "relaxed": 
 
 // Run implements the command.
 func (c *serveCommand) Run(app *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	if c.Data == "" {
 		c.Durability = "none"
 	} else if c.Durability == "none" {
@@ -82,6 +87,9 @@ func (c *serveCommand) Run(app *app) error {
 	}
 	c.MaxPoll = min(c.MaxPoll, idlePoll)
 	err = withBroker(app.ctx, o, c.workerFlags, newLogger(app.stderr, c.Verbose), func(ctx context.Context, b *broker) error {
+		if err := b.allow(ctx, c.Allow...); err != nil {
+			return err
+		}
 		if !c.NoWorker {
 			if err := b.startWorker(ctx); err != nil {
 				return err
