@@ -17,7 +17,7 @@ const module = "loopbroker"
 
 // siblings are the packages around the vocabulary. They meet in it, not in each
 // other.
-var siblings = []string{"tsql", "worker", "httpfetch", "correlation", "loopback", "flow", "console"}
+var siblings = []string{"tsql", "worker", "httpfetch", "filefetch", "render", "correlation", "loopback", "flow", "console"}
 
 // stages are the packages of the engine: each may import those above it. (The
 // wire's encoding needs the types, and the connections need the encoding; what

@@ -21,7 +21,8 @@ type Delivery struct {
 	// Lease is the right that the claim gave.
 	Lease Lease
 
-	// Lane is the logical queue it was claimed from.
+	// Lane is the logical queue it was claimed from, without the type that lanes of
+	// other types than http have in their names.
 	Lane Lane
 
 	// Job is the content of the request.

@@ -50,6 +50,28 @@ func (s Settlement) String() string {
 	}
 }
 
+// ClaimRequest says what a worker would take.
+type ClaimRequest struct {
+	// N is the most requests to take.
+	N int
+
+	// Lease is the life of each lease.
+	Lease time.Duration
+
+	// Types are the job types that the worker serves. It is given no others.
+	Types []string
+}
+
+// Claimed is what a claim gave.
+type Claimed struct {
+	// Deliveries are the requests, the most urgent first.
+	Deliveries []Delivery
+
+	// CompletionsDue reports that there are completion procedures to run; see
+	// Completer.
+	CompletionsDue bool
+}
+
 // Completion is the outcome of one delivery.
 type Completion struct {
 	// Lease is the lease under which the work was done.
@@ -67,11 +89,11 @@ type Completion struct {
 // method may also return an error of the store; what it did is then unknown, and
 // repeating it is safe.
 type Queue interface {
-	// Claim leases up to n due requests: the most urgent lane first, then the
-	// longest due. It counts an attempt for each. No due request is not an error:
-	// there are then no deliveries. Content is never parsed here. It returns
-	// ErrInvalid unless n and lease are positive.
-	Claim(ctx context.Context, n int, lease time.Duration) ([]Delivery, error)
+	// Claim leases due requests of the types: the most urgent lane first, then the
+	// longest due; types share a lane by turns. It counts an attempt for each. No due
+	// request is not an error: there are then no deliveries. Content is never parsed
+	// here. It returns ErrInvalid unless there is something to ask for.
+	Claim(ctx context.Context, ask ClaimRequest) (Claimed, error)
 
 	// Load returns the JSON and the body that a deferred delivery left out, or
 	// ErrLeaseLost.
@@ -83,8 +105,9 @@ type Queue interface {
 	Complete(ctx context.Context, batch []Completion) ([]Settlement, error)
 
 	// Release makes the request due again after the delay. With refund it takes
-	// back the attempt that the claim counted, for a delivery that was not run. It
-	// returns Settled or SettledLost.
+	// back the attempt that the claim counted, for a delivery that was not run. A
+	// request that was called off is settled as cancelled instead. It returns Settled
+	// or SettledLost.
 	Release(ctx context.Context, l Lease, delay time.Duration, refund bool) (Settlement, error)
 
 	// DeadLetter buries the queue's row, for an admin to see, and stores the reply,
@@ -127,6 +150,10 @@ type Beat struct {
 
 	// Life is how long the renewed leases live from now.
 	Life time.Duration
+
+	// Hosts are all hosts that there is something to say about. Nil means that
+	// nothing has changed since the last beat.
+	Hosts []HostState
 }
 
 // BeatResult is what became of a beat. Leases in neither list were renewed.
@@ -156,6 +183,48 @@ type Registry interface {
 	// Unregister removes the entry, so that callers know at once. A missing entry
 	// is not an error.
 	Unregister(ctx context.Context, id string) error
+}
+
+// DueCompletion is the right to run one completion procedure: what a caller asked
+// to be run in the database once its request has a reply.
+type DueCompletion struct {
+	// Lease is the right; its RequestID is the request that has its reply.
+	Lease Lease
+
+	// Timeout is when to end the run.
+	Timeout time.Duration
+}
+
+// CompletionOutcome is what became of a run.
+type CompletionOutcome uint8
+
+const (
+	// CompletionDone means that it has run.
+	CompletionDone CompletionOutcome = iota
+
+	// CompletionLost means that the lease was lost. Nothing was run.
+	CompletionLost
+
+	// CompletionRetried means that it failed and is due again after a pause.
+	CompletionRetried
+
+	// CompletionBuried means that it failed for the last time.
+	CompletionBuried
+)
+
+// Completer runs completion procedures, each in a transaction of its own. Nothing
+// that one does can harm the reply or another.
+type Completer interface {
+	// DueCompletions leases up to n of them and counts a run for each.
+	DueCompletions(ctx context.Context, n int) ([]DueCompletion, error)
+
+	// RunCompletion runs one. That the procedure fails is an outcome, not an error.
+	// If ctx ends first, the run is rolled back and still to be reported by
+	// FailCompletion.
+	RunCompletion(ctx context.Context, d DueCompletion) (CompletionOutcome, error)
+
+	// FailCompletion says that a run was ended from outside.
+	FailCompletion(ctx context.Context, d DueCompletion, reason string) (CompletionOutcome, error)
 }
 
 // Swept counts what a sweep of the janitor did.

@@ -1,5 +1,5 @@
 -- A request leaves an open transaction and its answer comes back into it.
--- Needs: loopbroker serve --allow-network 127.0.0.0/8, and loopbroker stub
+-- Needs: loopbroker stub, and loopbroker serve --allow http://127.0.0.1:8080
 -- prints: code 0, status 200, transactions open: 1
 
 SET NOCOUNT ON;

@@ -1,4 +1,5 @@
 -- What a caller does with the return code. An HTTP status is not a delivery status: 503 that arrived is code 0.
+-- Needs one more row of the allow-list: loopbroker endpoints allow http://127.0.0.1:1
 -- prints: completed with status 404
 -- prints: still running: collect it later
 -- prints: failed: connect

@@ -45,19 +45,22 @@ func (s Severity) String() string {
 	}
 }
 
+// MarshalText returns the word that String returns.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Finding is the result of one check.
 type Finding struct {
 	// Check names what was looked at.
-	Check string
+	Check string `json:"check"`
 
 	// Severity says how bad it is.
-	Severity Severity
+	Severity Severity `json:"severity"`
 
 	// Detail says what was found.
-	Detail string
+	Detail string `json:"detail"`
 
 	// Repair says what to do about it; empty if Severity is OK.
-	Repair string
+	Repair string `json:"repair,omitempty"`
 }
 
 // Findings are the results of all checks, in their order.
@@ -153,21 +156,26 @@ var levels = []sql.IsolationLevel{
 	sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable, sql.LevelSnapshot,
 }
 
-// Doctor checks the link's options and proves that a request survives a rollback
-// at every isolation level, for the login of db. An error means that it could not
+// Doctor checks the server and the link's options, and proves that a request survives
+// a rollback at every isolation level for the login of db, and that an impersonated
+// call is refused with an error that says so. An error means that it could not
 // look; what it found wrong is in the findings.
 func Doctor(ctx context.Context, db *sql.DB, schema tsql.Schema) (Findings, error) {
+	out, err := diagnoseServer(ctx, db, schema)
+	if err != nil {
+		return nil, err
+	}
 	link, err := ReadLink(ctx, db, schema)
 	switch {
 	case errors.Is(err, loopbroker.ErrNoLoopback):
-		return Findings{{
+		return append(out, Finding{
 			Check: "linked server", Severity: Failure, Detail: "the settings name no linked server that is there",
 			Repair: "run sp_api_broker_setup with a login of least rights",
-		}}, nil
+		}), nil
 	case err != nil:
 		return nil, err
 	}
-	out := link.Check()
+	out = append(out, link.Check()...)
 	for _, level := range levels {
 		f, err := survives(ctx, db, schema, level)
 		if err != nil {
@@ -175,14 +183,92 @@ func Doctor(ctx context.Context, db *sql.DB, schema tsql.Schema) (Findings, erro
 		}
 		out = append(out, f)
 	}
+	f, err := impersonated(ctx, db, schema)
+	if err != nil {
+		return out, err
+	}
+	return append(out, f), nil
+}
+
+// diagnoseServer says what the server and the database are, and who is mapped.
+func diagnoseServer(ctx context.Context, db *sql.DB, schema tsql.Schema) (Findings, error) {
+	var (
+		version, edition, login         string
+		major, level, mapped, everybody int
+		rcsi, snapshot                  bool
+	)
+	err := db.QueryRowContext(ctx, schema.Statement(tsql.StatementDiagnosis)).Scan(
+		&version, &edition, &major, &level, &rcsi, &snapshot, &login, &mapped, &everybody)
+	if err != nil {
+		return nil, fmt.Errorf("statements/%s.sql: %w", tsql.StatementDiagnosis, tsql.WrapError(err))
+	}
+	onOff := map[bool]string{true: "on", false: "off"}
+	out := Findings{
+		{Check: "version", Detail: fmt.Sprintf("%s, %s", version, edition)},
+		{Check: "compatibility level", Detail: strconv.Itoa(level)},
+		{Check: "READ_COMMITTED_SNAPSHOT", Detail: onOff[rcsi] + "; both work"},
+		{Check: "ALLOW_SNAPSHOT_ISOLATION", Detail: onOff[snapshot] + "; both work"},
+		{Check: "mapping", Detail: login + " is mapped"},
+		{Check: "default mapping", Detail: "none: only named logins pass"},
+	}
+	if major < tsql.MinMajorVersion {
+		out[0].Severity, out[0].Repair = Failure, "use SQL Server 2017 or later"
+	}
+	if level < tsql.MinCompatibilityLevel {
+		out[1].Severity, out[1].Repair = Failure, fmt.Sprintf("ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d or more", tsql.MinCompatibilityLevel)
+	}
+	if mapped == 0 {
+		out[4].Severity, out[4].Detail, out[4].Repair = Failure, login+" has no mapping", "run sp_api_broker_setup with @local_login"
+	}
+	if everybody > 0 {
+		out[5].Severity, out[5].Detail = Warning, "every login passes, not only those that are named"
+		out[5].Repair = "EXEC sys.sp_droplinkedsrvlogin @rmtsrvname = the link, @locallogin = NULL"
+	}
 	return out, nil
+}
+
+// The errors of a call in a database-scoped context, and of a login that may not
+// make one.
+const (
+	refusedImpersonation = 54002
+	mayNotImpersonate    = 15517
+)
+
+// impersonated calls as a database user. The linked server cannot be used so, and
+// the caller must be told.
+func impersonated(ctx context.Context, db *sql.DB, schema tsql.Schema) (Finding, error) {
+	f := Finding{Check: "an impersonated call is refused"}
+	var number int
+	var message string
+	if err := db.QueryRowContext(ctx, schema.Statement(tsql.StatementImpersonated)).Scan(&number, &message); err != nil {
+		return f, fmt.Errorf("statements/%s.sql: %w", tsql.StatementImpersonated, tsql.WrapError(err))
+	}
+	switch number {
+	case refusedImpersonation:
+		f.Detail = "with error 54002, which says why"
+	case mayNotImpersonate:
+		f.Severity, f.Detail, f.Repair = Warning, "not tried: this login may not impersonate dbo", "run it as db_owner"
+	default:
+		f.Severity, f.Detail, f.Repair = Failure, fmt.Sprintf("got error %d: %s", number, message), "run loopbroker deploy, and loopbroker verify"
+	}
+	return f, nil
 }
 
 // survives sends a request from a transaction of the level, rolls that back and
 // looks whether the request is there.
 func survives(ctx context.Context, db *sql.DB, schema tsql.Schema, level sql.IsolationLevel) (Finding, error) {
 	f := Finding{Check: "request survives a rollback in " + strings.ToUpper(level.String())}
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return f, fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close() }() // it goes back to the pool
+	defer func() {                      // its level would go with it
+		if tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}); err == nil {
+			_ = tx.Rollback() // the session is at that level now
+		}
+	}()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
 		return f, fmt.Errorf("begin transaction: %w", err)
 	}
@@ -228,6 +314,7 @@ var repairs = map[int32]string{
 	7437:  "map the impersonated login: run sp_api_broker_setup with @local_login",
 	15274: "call without a database-scoped impersonation",
 	18456: "check the password of the link's login: " + setup,
+	54072: "run it as db_owner, or permit the job type doctor",
 	229:   "grant the link's login the role api_broker_loopback",
 }
 

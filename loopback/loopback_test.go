@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,9 @@ type server struct {
 	lost  bool                              // a request goes with its transaction
 	setup sqlfake.Answer                    // the answer to a setup
 
+	diagnosis []driver.Value // of the server; nil for a good one
+	refusal   int64          // of an impersonated call; 0 for the right one
+
 	mu    sync.Mutex
 	calls []sqlfake.Call // guarded by mu
 }
@@ -36,6 +40,19 @@ type server struct {
 // goodLink is a link as the setup makes it.
 func goodLink() []driver.Value {
 	return []driver.Value{"LinkedProjServer", "MSOLEDBSQL", "tcp:127.0.0.1,1433", "Encrypt=yes;TrustServerCertificate=yes;", true, false, false, int64(2), int64(2)}
+}
+
+// goodDiagnosis is a server as it should be.
+func goodDiagnosis() []driver.Value {
+	return []driver.Value{"16.0", "Developer", int64(16), int64(160), true, false, "sa", int64(1), int64(0)}
+}
+
+// refusedWith is the number that an impersonated call is refused with.
+func refusedWith(number int64) int64 {
+	if number == 0 {
+		return 54002
+	}
+	return number
 }
 
 var linkColumns = []string{
@@ -69,6 +86,13 @@ func (s *server) open(t *testing.T) (*sql.DB, tsql.Schema) {
 				return s.send(c)
 			}
 			return sqlfake.Answer{Status: 1, Outs: map[string]any{"id": int64(41)}}
+		case schema.Statement(tsql.StatementDiagnosis):
+			return sqlfake.Answer{
+				Columns: []string{"product_version", "edition", "major_version", "compatibility_level", "rcsi", "snapshot", "login", "mapped", "everybody"},
+				Rows:    [][]driver.Value{slices.Concat(s.diagnosis, goodDiagnosis()[len(s.diagnosis):])},
+			}
+		case schema.Statement(tsql.StatementImpersonated):
+			return sqlfake.Answer{Columns: []string{"number", "message"}, Rows: [][]driver.Value{{refusedWith(s.refusal), "refused"}}}
 		case schema.Statement(tsql.StatementLink):
 			a := sqlfake.Answer{Columns: linkColumns}
 			if s.link != nil {
@@ -229,7 +253,7 @@ func TestDoctor(t *testing.T) {
 			if diff := cmp.Diff(tt.want, severities(got)); diff != "" {
 				t.Errorf("findings (-want +got):\n%s\n%+v", diff, got)
 			}
-			if last := got[len(got)-1]; !strings.Contains(last.Repair, tt.repair) {
+			if last := got[max(len(got)-2, 0)]; !strings.Contains(got[len(got)-1].Repair, tt.repair) && !strings.Contains(last.Repair, tt.repair) {
 				t.Errorf("repair = %q, want %q in it", last.Repair, tt.repair)
 			}
 			failures := false
@@ -241,6 +265,35 @@ func TestDoctor(t *testing.T) {
 			}
 			if err := got.Err(); errors.Is(err, loopbroker.ErrNoLoopback) != failures || (err != nil) != failures {
 				t.Errorf("Err() = %v, want an error: %v", err, failures)
+			}
+		})
+	}
+}
+
+func TestDoctor_Server(t *testing.T) {
+	t.Parallel()
+
+	bad := []driver.Value{"13.0", "Express", int64(13), int64(120), false, false, "joe", int64(0), int64(1)}
+	for name, tt := range map[string]struct {
+		server *server
+		want   map[string]loopback.Severity
+	}{
+		"everything": {&server{diagnosis: bad}, map[string]loopback.Severity{
+			"version": loopback.Failure, "compatibility level": loopback.Failure, "mapping": loopback.Failure, "default mapping": loopback.Warning,
+		}},
+		"not refused":         {&server{refusal: 15274}, map[string]loopback.Severity{"an impersonated call is refused": loopback.Failure}},
+		"may not impersonate": {&server{refusal: 15517}, map[string]loopback.Severity{"an impersonated call is refused": loopback.Warning}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.server.link = goodLink()
+			db, schema := tt.server.open(t)
+			got, err := loopback.Doctor(t.Context(), db, schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, severities(got)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s\n%+v", diff, got)
 			}
 		})
 	}
@@ -259,7 +312,7 @@ func TestDoctor_SnapshotIsOff(t *testing.T) {
 	}
 	db, schema := s.open(t)
 	got, err := loopback.Doctor(t.Context(), db, schema)
-	if err != nil || got.Err() != nil || !strings.Contains(got[len(got)-1].Detail, "snapshot isolation is off") {
+	if err != nil || got.Err() != nil || !strings.Contains(got[len(got)-2].Detail, "snapshot isolation is off") {
 		t.Errorf("Doctor = %+v, %v", got, err)
 	}
 }

@@ -3,6 +3,7 @@ package tsql_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
 
 	"loopbroker/engine"
 	"loopbroker/tsql"
@@ -22,6 +24,8 @@ type database struct {
 	*sql.DB
 	t      testing.TB
 	schema tsql.Schema
+	as     asLogin
+	link   struct{ server, user string } // of looped
 }
 
 var databases atomic.Int64
@@ -29,6 +33,16 @@ var databases atomic.Int64
 // openServer returns a pool on an empty database: one of the embedded engine's, or
 // a new one on the server of LOOPBROKER_TEST_DSN.
 func openServer(t testing.TB) *sql.DB {
+	t.Helper()
+	db, _ := openWithLogins(t)
+	return db
+}
+
+// asLogin opens a pool as a login that exists.
+type asLogin func(login, password string) *sql.DB
+
+// openWithLogins is openServer for tests that come as somebody else.
+func openWithLogins(t testing.TB) (*sql.DB, asLogin) {
 	t.Helper()
 	ctx := t.Context()
 	if dsn := os.Getenv("LOOPBROKER_TEST_DSN"); dsn != "" {
@@ -48,11 +62,21 @@ func openServer(t testing.TB) *sql.DB {
 			t.Errorf("close the engine: %v", err)
 		}
 	})
+	return db, func(login, password string) *sql.DB {
+		return pool(t, srv.ConnectorFor(login, password, srv.Database()))
+	}
+}
+
+// pool opens a pool that ends with the test.
+func pool(t testing.TB, c driver.Connector) *sql.DB {
+	t.Helper()
+	db := sql.OpenDB(c)
+	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
 
 // openReal makes a database of its own on a real server, dropped afterwards.
-func openReal(t testing.TB, dsn string) *sql.DB {
+func openReal(t testing.TB, dsn string) (*sql.DB, asLogin) {
 	t.Helper()
 	ctx := t.Context()
 	admin, err := sql.Open("sqlserver", dsn)
@@ -76,13 +100,20 @@ func openReal(t testing.TB, dsn string) *sql.DB {
 		}
 		_ = admin.Close()
 	})
-	return db
+	return db, func(login, password string) *sql.DB {
+		cfg, err := msdsn.Parse(dsn + "&database=" + name)
+		if err != nil {
+			t.Fatalf("LOOPBROKER_TEST_DSN: %v", err)
+		}
+		cfg.User, cfg.Password = login, password
+		return pool(t, mssql.NewConnectorConfig(cfg))
+	}
 }
 
 // deployed returns a database with every object, without a loopback.
 func deployed(t testing.TB) *database {
 	t.Helper()
-	db := openServer(t)
+	db, as := openWithLogins(t)
 	if err := tsql.Deploy(t.Context(), db, tsql.Options{}); err != nil {
 		t.Fatalf("deploy: %v", err)
 	}
@@ -90,7 +121,17 @@ func deployed(t testing.TB) *database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &database{DB: db, t: t, schema: schema}
+	d := &database{DB: db, t: t, schema: schema, as: as}
+	d.allow("http", "h", 80)
+	d.exec("INSERT INTO [dbo].[api_broker_permission] (principal, kind, name) VALUES (N'public', N'endpoint', N'*'), (N'public', N'type', N'*')")
+	return d
+}
+
+// allow adds a row to the allow-list.
+func (db *database) allow(scheme, host string, port int) {
+	db.t.Helper()
+	db.exec("INSERT INTO [dbo].[api_broker_endpoint] (name, scheme, host, port) VALUES (CONCAT(@p1, N'://', @p2, N':', @p3), @p1, @p2, @p3)",
+		scheme, host, port)
 }
 
 const loopbackPassword = "Loop-back.1234"
@@ -104,6 +145,7 @@ func looped(t testing.TB) *database {
 CREATE USER [%[1]s] FOR LOGIN [%[1]s];
 GRANT EXECUTE ON [dbo].[sp_api_broker_request_linked_server] TO [%[1]s];`, login, loopbackPassword))
 	link := "Linked_" + login
+	db.link.server, db.link.user = link, login
 	_, err := db.ExecContext(t.Context(), "[dbo].[sp_api_broker_setup]",
 		sql.Named("server", link), sql.Named("user", login), sql.Named("pass", loopbackPassword), sql.Named("encrypt", "no"))
 	if err != nil {
@@ -117,6 +159,22 @@ GRANT EXECUTE ON [dbo].[sp_api_broker_request_linked_server] TO [%[1]s];`, login
 		_, _ = db.ExecContext(context.WithoutCancel(t.Context()), "EXEC sp_dropserver @p1, 'droplogins'", link)
 	})
 	return db
+}
+
+// login makes a login and a user in the roles, mapped to the loopback where there is
+// one, and returns a pool of its connections and its name.
+func (db *database) login(roles ...string) (*sql.DB, string) {
+	db.t.Helper()
+	login := fmt.Sprintf("caller_%d_%d", os.Getpid(), databases.Add(1))
+	db.exec(fmt.Sprintf("CREATE LOGIN [%[1]s] WITH PASSWORD = N'%[2]s', CHECK_POLICY = OFF; CREATE USER [%[1]s] FOR LOGIN [%[1]s];", login, loopbackPassword))
+	for _, role := range roles {
+		db.exec(fmt.Sprintf("ALTER ROLE [%s] ADD MEMBER [%s]", role, login))
+	}
+	if db.link.server != "" {
+		db.exec("[dbo].[sp_api_broker_setup]", sql.Named("user", db.link.user), sql.Named("pass", loopbackPassword),
+			sql.Named("local_login", login), sql.Named("encrypt", "no"))
+	}
+	return db.as(login, loopbackPassword), login
 }
 
 // exec runs statements that must succeed.
@@ -198,6 +256,8 @@ SELECT @rc, @status, @response, @response_headers, @response_binary, @error, @id
 // queryer is a pool, a connection or a transaction.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
 // ask runs a batch that ends with the SELECT of an answer.
@@ -263,7 +323,7 @@ type job struct {
 
 // claim runs the claim once.
 func claim(ctx context.Context, db *sql.DB, n, leaseMS int) ([]job, error) {
-	rows, err := db.QueryContext(ctx, "[dbo].[sp_api_broker_claim]", sql.Named("n", n), sql.Named("lease_ms", leaseMS))
+	rows, err := db.QueryContext(ctx, "[dbo].[sp_api_broker_claim]", sql.Named("n", n), sql.Named("lease_ms", leaseMS), sql.Named("types", "http,echo"))
 	if err != nil {
 		return nil, err
 	}

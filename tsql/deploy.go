@@ -22,6 +22,17 @@ type Options struct {
 	//
 	// Defaults to DefaultLinkServer.
 	LinkServer string
+
+	// pretend is what a test wants the server to be.
+	pretend *server
+}
+
+// server returns what the server is.
+func (o Options) server(ctx context.Context, db querier) (server, error) {
+	if o.pretend != nil {
+		return *o.pretend, nil
+	}
+	return readServer(ctx, db)
 }
 
 // WithDefaults returns the options with every zero field filled in.
@@ -55,8 +66,9 @@ func ddlResource(s Schema) string { return "asyncresponse:ddl:" + s.Name() }
 
 // Deploy makes what is missing in the database of db and brings every module to
 // this package's text, all in one transaction, and verifies the result. It is
-// idempotent. Tables that exist are never changed: a wrong shape is an error that
-// says what to change, a *VerifyError.
+// idempotent. Tables of an older version of this package are upgraded; others that
+// exist are never changed: a wrong shape is an error that says what to change, a
+// *VerifyError.
 //
 // Several deployments at once wait for each other, at most 60 s.
 func Deploy(ctx context.Context, db *sql.DB, opts Options) error {
@@ -68,10 +80,14 @@ func Deploy(ctx context.Context, db *sql.DB, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if err := checkServer(ctx, db); err != nil {
+	srv, err := opts.server(ctx, db)
+	if err != nil {
 		return fmt.Errorf("deploy: %w", err)
 	}
-	if err := deployObjects(ctx, db, schema, opts); err != nil {
+	if err := srv.check(); err != nil {
+		return fmt.Errorf("deploy: %w", err)
+	}
+	if err := deployObjects(ctx, db, schema, opts, srv); err != nil {
 		return errors.Join(fmt.Errorf("deploy: %w", err), diagnose(ctx, db, schema))
 	}
 	findings, err := Verify(ctx, db, opts)
@@ -81,27 +97,8 @@ func Deploy(ctx context.Context, db *sql.DB, opts Options) error {
 	return findings.Err()
 }
 
-// checkServer refuses a server or database that the objects cannot run on.
-func checkServer(ctx context.Context, db *sql.DB) error {
-	var major, edition, level int
-	row := db.QueryRowContext(ctx, StatementServer.Text())
-	if err := row.Scan(&major, &edition, &level); err != nil {
-		return fmt.Errorf("ask for the server's version: %w", err)
-	}
-	const azureSQLDatabase, managedInstance = 5, 8 // their version numbers stand still at 12
-	if major < MinMajorVersion && edition != azureSQLDatabase && edition != managedInstance {
-		return fmt.Errorf("%w: need SQL Server 2017 (version %d) or later, got version %d",
-			loopbroker.ErrSchema, MinMajorVersion, major)
-	}
-	if level < MinCompatibilityLevel {
-		return fmt.Errorf("%w: need a compatibility level of %d or more, got %d: ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = %d",
-			loopbroker.ErrSchema, MinCompatibilityLevel, level, MinCompatibilityLevel)
-	}
-	return nil
-}
-
 // deployObjects runs the whole deployment in one transaction.
-func deployObjects(ctx context.Context, db *sql.DB, schema Schema, opts Options) (err error) {
+func deployObjects(ctx context.Context, db *sql.DB, schema Schema, opts Options, srv server) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -123,6 +120,14 @@ func deployObjects(ctx context.Context, db *sql.DB, schema Schema, opts Options)
 	if err != nil {
 		return err
 	}
+	if _, err := tx.ExecContext(ctx, schema.Statement(StatementPrincipals)); err != nil {
+		return fmt.Errorf("make the roles (a member of db_owner can, or make them first): %w", err)
+	}
+	for _, u := range upgrades() {
+		if err := runScript(ctx, tx, schema.Render(u.text)); err != nil {
+			return fmt.Errorf("%s: %w", u.file, err)
+		}
+	}
 	seeded := false
 	for _, o := range Objects() {
 		if o.Kind.Module() && !seeded {
@@ -132,12 +137,18 @@ func deployObjects(ctx context.Context, db *sql.DB, schema Schema, opts Options)
 			}
 			seeded = true
 		}
+		if srv.leavesOut(o.Name, schema) {
+			continue
+		}
 		if m, ok := modules[strings.ToLower(o.Name)]; ok && o.Kind.Module() && m.matches(o, schema) {
 			continue
 		}
 		if err := runScript(ctx, tx, schema.Render(o.Text)); err != nil {
 			return fmt.Errorf("%s: %w", o.File, err)
 		}
+	}
+	if _, err := tx.ExecContext(ctx, srv.grants(schema)); err != nil {
+		return fmt.Errorf("statements/%s.sql: %w", StatementGrants, err)
 	}
 	return tx.Commit()
 }

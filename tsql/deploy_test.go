@@ -43,6 +43,7 @@ func TestDeployIntoAnotherSchema(t *testing.T) {
 		t.Errorf("got %d rows, %v, want 1", n, err)
 	}
 	rows := db.QueryRowContext(t.Context(), `DECLARE @rc int, @id bigint;
+INSERT INTO [broker_2].[api_broker_endpoint] (name, scheme, host, port) VALUES (N'h', N'http', N'h', 80);
 EXEC @rc = [broker_2].[sp_api_request] @url = N'http://h/', @wait = 0, @id = @id OUTPUT;
 SELECT COUNT(*) FROM [broker_2].[api_broker_call] WHERE id = @id AND @rc = 1;`)
 	if err := rows.Scan(&n); err != nil || n != 1 {
@@ -157,6 +158,7 @@ func TestDeployAcceptsAHandMadeQueue(t *testing.T) {
 		t.Errorf("got %v, %v, want a warning", findings, err)
 	}
 	d := &database{DB: db, t: t}
+	d.allow("http", "h", 80)
 	mustAsk(t, db, requestBatch("@url = N'http://h/', @wait = 0"))
 	if got := len(d.claim(5, 1000)); got != 1 {
 		t.Errorf("claimed %d, want 1", got)

@@ -37,6 +37,7 @@
 // # Errors and codes
 //
 // The procedures throw the numbers 54000 to 54099, one for each cause, and return
-// the codes of [ReturnCode]. errors.go is the one place that maps both to the
+// the codes of [ReturnCode]; sp_invoke_external_rest_endpoint throws Microsoft's
+// numbers plus 50000. errors.go is the one place that maps both to the
 // sentinels of package loopbroker.
 package tsql

@@ -18,7 +18,8 @@ const (
 
 // Cause is one number that the procedures throw.
 type Cause struct {
-	// Number is from FirstErrorNumber to LastErrorNumber.
+	// Number is from FirstErrorNumber to LastErrorNumber, or Microsoft's plus
+	// InvokeOffset.
 	Number int32
 	// Err is the sentinel of package loopbroker that a Go caller branches on.
 	Err error
@@ -62,6 +63,7 @@ var causes = []Cause{
 	{54042, loopbroker.ErrInvalid, "@json is malformed"},
 	{54043, loopbroker.ErrInvalid, "@on_commit is missing"},
 	{54044, loopbroker.ErrInvalid, "@id is missing"},
+	{54045, loopbroker.ErrInvalid, "a parameter of a store of files"},
 	{54050, loopbroker.ErrInvalid, "setup inside a transaction"},
 	{54051, loopbroker.ErrInvalid, "an argument of the setup"},
 	{54052, loopbroker.ErrInvalid, "the linked server leads elsewhere"},
@@ -71,20 +73,70 @@ var causes = []Cause{
 	{54062, loopbroker.ErrForbidden, "the loopback call has no valid tag"},
 	{54063, loopbroker.ErrInvalid, "a worker's JSON is malformed"},
 	{54064, loopbroker.ErrInvalid, "the state of a reply is unknown"},
-	{54080, loopbroker.ErrInvalid, "@credential is not available yet"},
-	{54081, loopbroker.ErrInvalid, "@on_complete is not available yet"},
+	{54070, loopbroker.ErrForbidden, "no endpoint allows the URL"},
+	{54071, loopbroker.ErrForbidden, "no permission for the endpoint"},
+	{54072, loopbroker.ErrForbidden, "no permission for the job type"},
+	{54073, loopbroker.ErrForbidden, "@credential is unknown or not permitted"},
+	{54074, loopbroker.ErrForbidden, "@on_complete is not registered"},
+	{54075, loopbroker.ErrForbidden, "the caller is no admin"},
+	{54076, loopbroker.ErrInvalid, "an item of a batch"},
+	{54077, loopbroker.ErrTooLarge, "a batch of too many or no requests"},
+	{54078, loopbroker.ErrInvalid, "@mode is unknown"},
+	{54079, loopbroker.ErrInvalid, "a filter of a redrive or purge"},
+	{54080, loopbroker.ErrInvalid, "a purge inside a transaction"},
+	{54081, loopbroker.ErrInvalid, "@endpoint is unknown"},
+	{54082, loopbroker.ErrNotSent, "another redrive is under way"},
 }
 
-// Causes returns every number that the procedures throw, in order.
+// Causes returns every number of our own that the procedures throw, in order.
 func Causes() []Cause { return slices.Clone(causes) }
+
+// InvokeOffset is what sp_invoke_external_rest_endpoint adds to Microsoft's numbers,
+// because THROW takes none below 50000.
+const InvokeOffset = 50000
+
+// invokeCauses has every number that only sp_invoke_external_rest_endpoint throws
+// once, in order.
+var invokeCauses = []Cause{
+	{60928, loopbroker.ErrTooManyWaiters, "too many calls"},
+	{81601, loopbroker.ErrTooLarge, "@payload is too large"},
+	{81604, loopbroker.ErrInvalid, "@timeout or @retry_count is out of range"},
+	{81605, loopbroker.ErrInvalid, "@method is not supported"},
+	{81607, loopbroker.ErrForbidden, "the caller may not use the endpoint"},
+	{81608, loopbroker.ErrOutcomeUnknown, "the endpoint cannot be reached"},
+	{81609, loopbroker.ErrInvalid, "@url is not a URL"},
+	{81610, loopbroker.ErrInvalid, "@url is not https"},
+	{81612, loopbroker.ErrForbidden, "the allow-list has no such endpoint"},
+	{81613, loopbroker.ErrTooLarge, "@url is over the limit"},
+	{81615, loopbroker.ErrInvalid, "@headers is nested"},
+	{81617, loopbroker.ErrInvalid, "@headers holds a character outside ASCII"},
+	{81618, loopbroker.ErrInvalid, "@headers or the request is malformed"},
+	{81619, loopbroker.ErrInvalid, "@headers holds a control character"},
+	{81620, loopbroker.ErrInvalid, "@headers holds a bad name"},
+	{81624, loopbroker.ErrForbidden, "the host has an address that is not allowed"},
+	{81625, loopbroker.ErrNotSent, "the host does not resolve"},
+	{81629, loopbroker.ErrOutcomeUnknown, "no answer in time"},
+	{81630, loopbroker.ErrForbidden, "the credential cannot be used"},
+	{81631, loopbroker.ErrOutcomeUnknown, "the wait failed"},
+	{81632, loopbroker.ErrTooLarge, "@headers is over the limit"},
+	{81633, loopbroker.ErrTooLarge, "the answer is over the limit"},
+}
+
+// InvokeCauses returns every number that only sp_invoke_external_rest_endpoint
+// throws, in order: Microsoft's for the same cause plus InvokeOffset.
+func InvokeCauses() []Cause { return slices.Clone(invokeCauses) }
 
 // CauseOf returns the cause of a number.
 func CauseOf(number int32) (Cause, bool) {
-	i, ok := slices.BinarySearchFunc(causes, number, func(c Cause, n int32) int { return int(c.Number) - int(n) })
+	table := causes
+	if number > LastErrorNumber {
+		table = invokeCauses
+	}
+	i, ok := slices.BinarySearchFunc(table, number, func(c Cause, n int32) int { return int(c.Number) - int(n) })
 	if !ok {
 		return Cause{}, false
 	}
-	return causes[i], true
+	return table[i], true
 }
 
 // WrapError adds the sentinel of package loopbroker to an error of the driver

@@ -160,6 +160,9 @@ func TestNothingBanned(t *testing.T) {
 	t.Parallel()
 	for path, text := range scripts(t) {
 		for _, b := range banned {
+			if b.name == "EXECUTE AS" && strings.HasSuffix(path, "sp_api_broker_call_completion.sql") {
+				continue // the one place where rights are given up
+			}
 			if at := b.re.FindStringIndex(code(text)); at != nil {
 				t.Errorf("%s:%d: %s: %q", path, strings.Count(code(text)[:at[0]], "\n")+1, b.name, code(text)[at[0]:at[1]])
 			}
@@ -261,6 +264,9 @@ func TestObjectsAreSchemaQualified(t *testing.T) {
 			if strings.HasPrefix(name, "@") || strings.HasPrefix(name, "sys.") || name == "(" || slices.Contains(local, name) {
 				continue
 			}
+			if m[1] == "UPDATE" && name == "ON" {
+				continue // GRANT UPDATE ON
+			}
 			if m[1] == "TABLE" || (m[1] == "SEQUENCE" && name == "") {
 				continue // DECLARE @t TABLE
 			}
@@ -312,7 +318,7 @@ func TestEveryThrownNumberIsRegisteredAndEveryRegisteredOneThrown(t *testing.T) 
 }
 
 // severalTexts are the numbers whose text names the argument at hand.
-var severalTexts = []int32{54004, 54005, 54042, 54061, 54063}
+var severalTexts = []int32{54004, 54005, 54036, 54042, 54061, 54063, 54076}
 
 func number(t *testing.T, text string) int32 {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed tables/*.sql sequences/*.sql views/*.sql procedures/*.sql statements/*.sql
+//go:embed tables/*.sql sequences/*.sql views/*.sql procedures/*.sql statements/*.sql upgrades/*.sql
 var files embed.FS
 
 // Kind says what an object is, as sys.objects does.
@@ -98,15 +98,19 @@ func rank(o Object) int {
 		}
 		r := 10 * i
 		switch o.Name {
-		case ProcEnqueue, ProcWait, ProcAnswer:
-		case ProcLinkedServer:
+		case ProcIdentity, ProcWait, ProcAnswer, ProcCheckHTTP, ProcCancelStored:
+		case ProcEnqueue, ProcAuthorize:
 			r++
-		case ProcSend:
+		case ProcEnqueueBatch:
 			r += 2
-		case ProcRequest:
+		case ProcLinkedServer:
 			r += 3
-		default:
+		case ProcSend:
 			r += 4
+		case ProcRequest:
+			r += 5
+		default:
+			r += 6
 		}
 		return r
 	}
@@ -120,4 +124,21 @@ func mustRead(file string) string {
 		panic(err) // the name is a constant of this package
 	}
 	return string(text)
+}
+
+// upgrade is a script that brings the tables of an older version to this one.
+type upgrade struct{ file, text string }
+
+// upgrades returns the scripts that run before the tables are made, oldest first.
+// Each does nothing where it has nothing to do.
+func upgrades() []upgrade {
+	names, err := fs.Glob(files, "upgrades/*.sql")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	out := make([]upgrade, len(names))
+	for i, name := range names {
+		out[i] = upgrade{name, mustRead(name)}
+	}
+	return out
 }

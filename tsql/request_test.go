@@ -85,8 +85,8 @@ func TestRequestRefusesMisuse(t *testing.T) {
 		{"a text over the cap", "@url = N'http://h/', @body = @long", 54040},
 		{"bytes over the cap", "@url = N'http://h/', @body_binary = @long_binary", 54040},
 		{"on_commit missing", "@url = N'http://h/', @on_commit = NULL, @wait = 0", 54043},
-		{"credential", "@url = N'http://h/', @credential = N'c'", 54080},
-		{"on_complete", "@url = N'http://h/', @on_complete = N'p'", 54081},
+		{"credential", "@url = N'http://h/', @credential = N'c'", 54073},
+		{"on_complete", "@url = N'http://h/', @on_complete = N'p'", 54074},
 	}
 	const long = `DECLARE @long nvarchar(max) = N'http://h/' + REPLICATE(CONVERT(nvarchar(max), N'x'), 4000);
 DECLARE @long_headers nvarchar(max) = N'{"a":"' + @long + @long + @long + @long + @long + N'"}', @long_binary varbinary(max) = CONVERT(varbinary(max), @long);
@@ -118,6 +118,10 @@ DECLARE @long_headers nvarchar(max) = N'{"a":"' + @long + @long + @long + @long 
 func TestRequestAcceptsGoodArguments(t *testing.T) {
 	t.Parallel()
 	db := deployed(t)
+	db.allow("https", "h", 443)
+	db.allow("https", "h.example", 8443)
+	db.allow("http", "::1", 80)
+	db.allow("http", "::ffff:10.0.0.1", 80)
 	tests := []struct{ name, arguments, json string }{
 		{"plain", "@url = N'http://h'", `{"url":"http://h","method":"GET"}`},
 		{"upper-case scheme", "@url = N'HTTPS://h/'", `{"url":"HTTPS://h/","method":"GET"}`},
@@ -264,8 +268,8 @@ func TestTooManyWaiters(t *testing.T) {
 	db.register("http")
 	holder := db.session()
 	must(t, holder, `BEGIN TRANSACTION;
-EXEC sp_getapplock N'loopbroker:[dbo]:waiter:0', N'Exclusive', N'Transaction', 0;
-EXEC sp_getapplock N'loopbroker:[dbo]:waiter:1', N'Exclusive', N'Transaction', 0;`)
+EXEC sp_getapplock N'loopbroker:[dbo]:waiter:0', N'Exclusive', N'Transaction', 0, N'api_broker_caller';
+EXEC sp_getapplock N'loopbroker:[dbo]:waiter:1', N'Exclusive', N'Transaction', 0, N'api_broker_caller';`)
 	conn := db.session()
 	for _, begin := range []string{"", "BEGIN TRANSACTION"} {
 		if begin != "" {
@@ -275,7 +279,7 @@ EXEC sp_getapplock N'loopbroker:[dbo]:waiter:1', N'Exclusive', N'Transaction', 0
 			t.Errorf("%q: got %+v, want 4", begin, a)
 		}
 	}
-	must(t, holder, "EXEC sp_releaseapplock N'loopbroker:[dbo]:waiter:1', N'Transaction'")
+	must(t, holder, "EXEC sp_releaseapplock N'loopbroker:[dbo]:waiter:1', N'Transaction', N'api_broker_caller'")
 	for range 3 { // a slot is given back each time
 		if a := mustAsk(t, conn, requestBatch("@url = N'http://h/', @wait = 5")); a.Code != 1 {
 			t.Errorf("one slot free: got %+v, want 1", a)
@@ -307,6 +311,7 @@ func TestOnCommit(t *testing.T) {
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	db := looped(t)
+	db.allow("http", "other", 80)
 	conn := db.session()
 	for i, mode := range []string{"outside", "inside", "on commit"} {
 		begin, end, more := "", "", ""
@@ -390,7 +395,7 @@ func TestForgedTag(t *testing.T) {
 	db := looped(t)
 	var rc, id any
 	row := db.QueryRowContext(t.Context(), `DECLARE @rc int, @id bigint, @m uniqueidentifier = NEWID();
-EXEC [dbo].[sp_api_broker_request_linked_server] @type = N'http', @json = N'{}', @lane = N'api.normal', @requested_by = N'somebody',
+EXEC [dbo].[sp_api_broker_request_linked_server] @verb = N'request', @type = N'http', @json = N'{}', @lane = N'api.normal', @requested_by = N'somebody',
     @session_id = 1, @expires_ms = 1000, @max_attempts = 1, @attempt_timeout_ms = 1, @message_id = @m, @tag = 0x00, @idout = @id OUTPUT, @rc = @rc OUTPUT;
 SELECT @rc, @id;`)
 	if err := row.Scan(&rc, &id); err != nil || fmt.Sprint(rc) != "54062" || id != nil {
@@ -510,14 +515,13 @@ SELECT @rc, COALESCE(@dataout, N'');`)
 		`@type = NULL, @json = N'{}'`:                                            54041,
 		`@type = N'Http', @json = N'{}'`:                                         54041,
 		`@type = N'a,b', @json = N'{}'`:                                          54041,
-		`@type = N'probe', @json = N'{}'`:                                        54041,
 		`@type = N'echo', @json = NULL`:                                          54042,
 		`@type = N'echo', @json = N'{'`:                                          54042,
 		`@type = N'http', @json = N'{"url":"http://h/","timeout":1}'`:            54042,
 		`@type = N'http', @json = N'{"url":"gopher://h/"}'`:                      54011,
 		`@type = N'http', @json = N'{"url":"http://h/","headers":{"a":"b\nc"}}'`: 54022,
 		`@type = N'http', @json = N'{"url":"http://h/","headers":"x"}'`:          54020,
-		`@type = N'echo', @json = N'{}', @on_complete = N'p'`:                    54081,
+		`@type = N'echo', @json = N'{}', @on_complete = N'p'`:                    54074,
 		`@type = N'echo', @json = N'{}', @wait = -1`:                             54030,
 		`@type = N'echo', @json = N'{}', @on_commit = 1`:                         54038,
 		`@type = N'echo', @json = N'{}', @idempotency_key = N' '`:                54034,
@@ -525,5 +529,25 @@ SELECT @rc, COALESCE(@dataout, N'');`)
 		if _, _, err := call(arguments); errorNumber(err) != number {
 			t.Errorf("%s: got %v, want %d", arguments, err, number)
 		}
+	}
+}
+
+// TestBrokerRequestMisuseUnderXactAbort: misuse that is caught leaves the caller's
+// transaction usable, as with sp_api_request.
+func TestBrokerRequestMisuseUnderXactAbort(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	var state int
+	row := db.QueryRowContext(t.Context(), `SET XACT_ABORT ON;
+BEGIN TRANSACTION;
+BEGIN TRY
+    EXEC [dbo].[sp_api_broker_request] @type = N'http', @json = N'{"url":"gopher://h/"}', @wait = 0;
+END TRY
+BEGIN CATCH
+    SELECT XACT_STATE();
+END CATCH;
+ROLLBACK;`)
+	if err := row.Scan(&state); err != nil || state != 1 {
+		t.Errorf("got state %d, %v, want 1", state, err)
 	}
 }

@@ -83,6 +83,9 @@ func TestObjectsComeBeforeTheirCallers(t *testing.T) {
 			continue
 		}
 		for name := range at {
+			if o.Name == tsql.ProcEnqueue && name == tsql.ProcEnqueueBatch {
+				continue // they call each other
+			}
 			if called := strings.Contains(code(o.Text), "= [dbo].["+name+"]") || strings.Contains(code(o.Text), "EXEC [dbo].["+name+"]"); called && at[name] > i {
 				t.Errorf("%s is deployed before %s, which it calls", o.Name, name)
 			}

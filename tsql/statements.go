@@ -6,6 +6,16 @@ const (
 	ProcBrokerRequest = "sp_api_broker_request"
 	ProcCollect       = "sp_api_collect"
 	ProcFetch         = "sp_api_fetch"
+	ProcFetchAsync    = "sp_api_fetch_async"
+	ProcFetchJSON     = "sp_api_fetch_json"
+	ProcFetchBinary   = "sp_api_fetch_binary"
+	ProcInvoke        = "sp_invoke_external_rest_endpoint"
+	ProcRequestBatch  = "sp_api_request_batch"
+	ProcCancel        = "sp_api_cancel"
+	ProcResetHost     = "sp_api_reset_host"
+	ProcRedrive       = "sp_api_redrive"
+	ProcPurge         = "sp_api_purge"
+	ProcPurgeDead     = "sp_api_purge_dead_letters"
 	ProcSetup         = "sp_api_broker_setup"
 )
 
@@ -22,6 +32,9 @@ const (
 	ProcRelease       = "sp_api_broker_release"
 	ProcDeadLetter    = "sp_api_broker_dead_letter"
 	ProcJanitor       = "sp_api_broker_janitor"
+	ProcPolicy        = "sp_api_broker_policy"
+	ProcCompletions   = "sp_api_broker_completions"
+	ProcRunCompletion = "sp_api_broker_run_completion"
 )
 
 // The procedures inside, which only other procedures call, and the one that the
@@ -31,12 +44,21 @@ const (
 	ProcWait         = "sp_api_broker_wait"
 	ProcAnswer       = "sp_api_broker_answer"
 	ProcEnqueue      = "sp_api_broker_enqueue"
+	ProcEnqueueBatch = "sp_api_broker_enqueue_batch"
+	ProcCancelStored = "sp_api_broker_cancel"
+	ProcCheckHTTP    = "sp_api_broker_check_http"
+	ProcIdentity     = "sp_api_broker_identity"
+	ProcAuthorize    = "sp_api_broker_authorize"
 	ProcLinkedServer = "sp_api_broker_request_linked_server"
 )
 
 // The view over requests and replies, and the tables that Go programs name.
 const (
 	ViewRequest            = "api_broker_request"
+	ViewQueue              = "api_broker_queue"
+	ViewHealth             = "api_broker_health"
+	ViewHostState          = "api_broker_host_state"
+	ViewDeadLetter         = "api_broker_dead_letter"
 	TableCall              = "api_broker_call"
 	TableReply             = "api_broker_reply"
 	TableSetting           = "api_broker_setting"
@@ -50,6 +72,8 @@ type Statement string
 // The statements. Each one's file says what it does, its parameters and its
 // result set.
 const (
+	StatementPrincipals     Statement = "principals"
+	StatementGrants         Statement = "grants"
 	StatementSeed           Statement = "seed"
 	StatementLockDDL        Statement = "lock_ddl"
 	StatementServer         Statement = "server"
@@ -60,18 +84,38 @@ const (
 	StatementCatalogIndexes Statement = "catalog_indexes"
 	StatementCatalogModules Statement = "catalog_modules"
 	StatementCatalogSeq     Statement = "catalog_sequences"
+	StatementCatalogGrants  Statement = "catalog_grants"
 	StatementSchemaVersion  Statement = "schema_version"
 	StatementRequest        Statement = "request"
 	StatementLink           Statement = "link"
+
+	StatementEndpointAllow    Statement = "endpoint_allow"
+	StatementEndpointList     Statement = "endpoint_list"
+	StatementEndpointRemove   Statement = "endpoint_remove"
+	StatementPermit           Statement = "permit"
+	StatementCredentialBind   Statement = "credential_bind"
+	StatementCredentialList   Statement = "credential_list"
+	StatementCredentialRemove Statement = "credential_remove"
+
+	StatementRequestList    Statement = "request_list"
+	StatementDeadLetterList Statement = "dead_letter_list"
+	StatementHostStateList  Statement = "host_state_list"
+	StatementHealth         Statement = "health"
+	StatementDiagnosis      Statement = "diagnosis"
+	StatementImpersonated   Statement = "probe_impersonated"
 )
 
 // Statements lists every statement.
 func Statements() []Statement {
 	return []Statement{
-		StatementSeed, StatementLockDDL, StatementServer, StatementSchemaID, StatementCreateSchema,
+		StatementPrincipals, StatementGrants, StatementSeed, StatementLockDDL, StatementServer, StatementSchemaID, StatementCreateSchema,
 		StatementCatalogObjects, StatementCatalogColumns, StatementCatalogIndexes,
-		StatementCatalogModules, StatementCatalogSeq, StatementSchemaVersion,
+		StatementCatalogModules, StatementCatalogSeq, StatementCatalogGrants, StatementSchemaVersion,
 		StatementRequest, StatementLink,
+		StatementEndpointAllow, StatementEndpointList, StatementEndpointRemove, StatementPermit,
+		StatementCredentialBind, StatementCredentialList, StatementCredentialRemove,
+		StatementRequestList, StatementDeadLetterList, StatementHostStateList, StatementHealth,
+		StatementDiagnosis, StatementImpersonated,
 	}
 }
 

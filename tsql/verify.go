@@ -68,13 +68,18 @@ type querier interface {
 
 // Verify compares the database of db with this package: kinds, columns with type,
 // length, scale, nullability and collation, keys, indexes, the sequence, the text
-// of every module and the options it was made under, and the version. It only
+// of every module and the options it was made under, the version, the roles and their
+// rights. It only
 // reads. An error means that it could not; what it found is in the findings.
 //
 // It must not run in a transaction that holds schema locks.
 func Verify(ctx context.Context, db *sql.DB, opts Options) (Findings, error) {
 	opts = opts.WithDefaults()
 	schema, err := NewSchema(opts.Schema)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := opts.server(ctx, db)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +108,8 @@ func Verify(ctx context.Context, db *sql.DB, opts Options) (Findings, error) {
 		}
 	}
 	findings = append(findings, verifyModules(modules, schema)...)
-	missing := verifyPresence(objects, schema)
-	findings = append(findings, missing...)
+	missing := srv.keep(verifyPresence(objects, schema), schema)
+	findings = append(srv.keep(findings, schema), missing...)
 	if len(missing) > 0 {
 		return findings, nil
 	}
@@ -112,7 +117,11 @@ func Verify(ctx context.Context, db *sql.DB, opts Options) (Findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(findings, version...), nil
+	grants, err := verifyGrants(ctx, db, schema)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(findings, version...), srv.keep(grants, schema)...), nil
 }
 
 // verifyKinds finds names of ours that something else has.

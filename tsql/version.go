@@ -4,7 +4,7 @@ package tsql
 // api_broker_setting, and a worker of another version is refused there. It is
 // raised with every change that an older worker or an older database would not
 // survive.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // MinCompatibilityLevel is the lowest compatibility level of a database that the
 // objects run in: OPENJSON needs it.

@@ -95,8 +95,8 @@ type slowClaims struct {
 	takes time.Duration
 }
 
-func (s slowClaims) Claim(ctx context.Context, n int, lease time.Duration) ([]loopbroker.Delivery, error) {
-	out, err := s.Store.Claim(ctx, n, lease)
+func (s slowClaims) Claim(ctx context.Context, ask loopbroker.ClaimRequest) (loopbroker.Claimed, error) {
+	out, err := s.Store.Claim(ctx, ask)
 	time.Sleep(s.takes) // fake time
 	return out, err
 }
@@ -125,8 +125,9 @@ func TestRun_HandsBackWhatItDidNotBegin(t *testing.T) {
 		if store.Queued() != 1 || store.Attempts(id) != 0 {
 			t.Errorf("%d rows with %d attempts, want 1 with 0", store.Queued(), store.Attempts(id))
 		}
-		if ds, err := store.Claim(t.Context(), 1, time.Minute); err != nil || len(ds) != 1 {
-			t.Errorf("Claim = %v, %v, want the job at once", ds, err)
+		ask := loopbroker.ClaimRequest{N: 1, Lease: time.Minute, Types: []string{"work"}}
+		if out, err := store.Claim(t.Context(), ask); err != nil || len(out.Deliveries) != 1 {
+			t.Errorf("Claim = %v, %v, want the job at once", out, err)
 		}
 	})
 }
@@ -207,7 +208,8 @@ func TestRun_DropsStaleResults(t *testing.T) {
 		id := b.enqueue("work")
 		b.start()
 		b.after(16 * time.Second)
-		other, err := b.store.Claim(b.t.Context(), 1, time.Minute)
+		out, err := b.store.Claim(b.t.Context(), loopbroker.ClaimRequest{N: 1, Lease: time.Minute, Types: []string{"work"}})
+		other := out.Deliveries
 		if err != nil || len(other) != 1 {
 			t.Fatalf("Claim = %v, %v, want the lapsed job", other, err)
 		}

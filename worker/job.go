@@ -127,6 +127,9 @@ func (w *Worker) settleFault(ctx context.Context, d loopbroker.Delivery, f *loop
 		w.dropped(d, loopbroker.SettledLost)
 		return
 	}
+	if f.Deferred && w.deferred(ctx, d, f) {
+		return
+	}
 	if f.Retryable && d.Job.Attempt < d.Job.MaxAttempts {
 		delay := w.retry.Delay(d.Job.Attempt, f.RetryAfter)
 		if f.Class == loopbroker.ErrorClassInterrupted {
@@ -151,6 +154,19 @@ func (w *Worker) settleFault(ctx context.Context, d loopbroker.Delivery, f *loop
 	}
 	log.Warn("job buried", guardlog.Str(guardlog.KeyErrorClass, string(f.Class)))
 	w.bury(ctx, d, reply, f.Error())
+}
+
+// deferred gives back a job that was not run, with its attempt, unless the time for
+// all attempts ends before it could be. A job that was never run is not judged by
+// that clock, which starts with the first attempt, but by the queue's expiry.
+func (w *Worker) deferred(ctx context.Context, d loopbroker.Delivery, f *loopbroker.Fault) bool {
+	delay := max(f.RetryAfter, w.opts.MinPoll)
+	if d.Job.Attempt > 1 && d.Job.Age > 0 && d.Job.Age+delay >= w.opts.TotalTimeout {
+		return false
+	}
+	w.jobLog(d).Debug("job deferred", guardlog.Str(guardlog.KeyErrorClass, string(f.Class)), guardlog.Duration(guardlog.KeyDelay, delay))
+	w.release(ctx, d, delay, true)
+	return true
 }
 
 // finish fills in what the worker knows about a reply.

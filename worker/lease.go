@@ -103,6 +103,7 @@ func (s *leases) renewed(asked []loopbroker.Lease, out loopbroker.BeatResult, se
 // running jobs need their leases, but then no longer keeps the process registered.
 func (w *Worker) beat(claimCtx, ctx context.Context) {
 	pause := w.opts.Heartbeat
+	var said []loopbroker.HostState // about hosts, last time
 	for transient.Sleep(ctx, pause) {
 		pause = w.opts.Heartbeat
 		asked := w.running.all()
@@ -110,9 +111,12 @@ func (w *Worker) beat(claimCtx, ctx context.Context) {
 			continue
 		}
 		sent := time.Now()
+		hosts := w.hosts(said)
 		var out loopbroker.BeatResult
 		err := w.call(ctx, func(ctx context.Context) (err error) {
-			out, err = w.store.Heartbeat(ctx, loopbroker.Beat{Worker: w.opts.ID, Busy: len(w.slots), Leases: asked, Life: w.opts.Lease})
+			out, err = w.store.Heartbeat(ctx, loopbroker.Beat{
+				Worker: w.opts.ID, Busy: len(w.slots), Leases: asked, Life: w.opts.Lease, Hosts: hosts,
+			})
 			return err
 		})
 		if err != nil {
@@ -123,6 +127,9 @@ func (w *Worker) beat(claimCtx, ctx context.Context) {
 			continue
 		}
 		w.running.renewed(asked, out, sent)
+		if hosts != nil {
+			said = hosts
+		}
 		if len(out.Lost) > 0 {
 			w.log.Warn("leases lost", guardlog.Int(guardlog.KeyCount, len(out.Lost)))
 		}
@@ -133,4 +140,22 @@ func (w *Worker) beat(claimCtx, ctx context.Context) {
 			}
 		}
 	}
+}
+
+// hosts returns what there is to say about hosts, or nil if it is as little as last
+// time. A host that is idle and whose breaker is closed is not worth a word.
+func (w *Worker) hosts(said []loopbroker.HostState) []loopbroker.HostState {
+	if w.opts.Hosts == nil {
+		return nil
+	}
+	news := []loopbroker.HostState{}
+	for _, h := range w.opts.Hosts.HostStates() {
+		if h.Breaker != loopbroker.BreakerClosed || h.InFlight > 0 || h.Failures > 0 {
+			news = append(news, h)
+		}
+	}
+	if len(news) == 0 && len(said) == 0 {
+		return nil
+	}
+	return news
 }

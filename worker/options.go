@@ -120,6 +120,28 @@ type Options struct {
 	// Defaults to 1000.
 	JanitorBatch int
 
+	// Policy puts the policy of the database in force in whatever needs it, such as
+	// the HTTP handler. It gets the first one before the first job is claimed. Its
+	// error is logged, and the policy counts as put in force as far as it goes.
+	//
+	// Nil means that no policy is read.
+	Policy func(loopbroker.Policy) error
+
+	// PolicyEvery is the pause between readings of the policy.
+	//
+	// Defaults to 2 seconds.
+	PolicyEvery time.Duration
+
+	// Hosts tells about the hosts that handlers call, for the heartbeat to report.
+	//
+	// Nil means that nothing is reported.
+	Hosts loopbroker.HostReporter
+
+	// CompletionSlots is how many completion procedures run at once.
+	//
+	// Defaults to 4.
+	CompletionSlots int
+
 	// Logger receives the worker's events.
 	//
 	// Defaults to no logging.
@@ -150,6 +172,8 @@ func (o Options) WithDefaults() Options {
 	o.SettleTimeout = cmp.Or(o.SettleTimeout, 10*time.Second)
 	o.JanitorEvery = cmp.Or(o.JanitorEvery, 15*time.Second)
 	o.JanitorBatch = cmp.Or(o.JanitorBatch, 1000)
+	o.PolicyEvery = cmp.Or(o.PolicyEvery, 2*time.Second)
+	o.CompletionSlots = cmp.Or(o.CompletionSlots, 4)
 	if o.Logger == nil {
 		nop := zerolog.Nop()
 		o.Logger = &nop
@@ -195,6 +219,7 @@ func (o Options) Validate() error {
 		{"MaxShared", o.MaxShared},
 		{"Completers", o.Completers},
 		{"JanitorBatch", o.JanitorBatch},
+		{"CompletionSlots", o.CompletionSlots},
 	} {
 		need(n.value >= 1, "need %s >= 1, got %d", n.name, n.value)
 	}
@@ -213,6 +238,7 @@ func (o Options) Validate() error {
 		{"DrainTimeout", o.DrainTimeout},
 		{"SettleTimeout", o.SettleTimeout},
 		{"JanitorEvery", o.JanitorEvery},
+		{"PolicyEvery", o.PolicyEvery},
 	} {
 		need(d.value > 0, "need %s > 0, got %s", d.name, d.value)
 	}

@@ -24,7 +24,11 @@ func (w *Worker) poll(ctx, workCtx context.Context, jobs *sync.WaitGroup) {
 			continue
 		}
 		n := min(free, w.opts.MaxBatch)
-		deliveries, taken, err := w.claim(ctx, n)
+		claimed, taken, err := w.claim(ctx, n)
+		deliveries := claimed.Deliveries
+		if claimed.CompletionsDue {
+			signal(w.due)
+		}
 		switch {
 		case err != nil:
 			failures++
@@ -59,15 +63,15 @@ func (w *Worker) poll(ctx, workCtx context.Context, jobs *sync.WaitGroup) {
 // claim takes up to n jobs and says since when, at the earliest, their leases run.
 // The call is not cut short by the end of ctx: the database might have leased jobs
 // that we then would not know of.
-func (w *Worker) claim(ctx context.Context, n int) ([]loopbroker.Delivery, time.Time, error) {
+func (w *Worker) claim(ctx context.Context, n int) (loopbroker.Claimed, time.Time, error) {
 	w.stats.polls.Add(1)
 	taken := time.Now()
-	var out []loopbroker.Delivery
+	var out loopbroker.Claimed
 	err := w.call(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
-		out, err = w.store.Claim(ctx, n, w.opts.Lease)
+		out, err = w.store.Claim(ctx, loopbroker.ClaimRequest{N: n, Lease: w.opts.Lease, Types: w.types})
 		return err
 	})
-	w.stats.claimed.Add(int64(len(out)))
+	w.stats.claimed.Add(int64(len(out.Deliveries)))
 	return out, taken, err
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
 
@@ -32,6 +31,9 @@ var _ Store = (*SQLStore)(nil)
 func NewSQLStore(db *sql.DB, schema tsql.Schema) *SQLStore {
 	return &SQLStore{db: db, schema: schema}
 }
+
+// claimCompletions is what a claim returns when completion procedures are due.
+const claimCompletions = 1
 
 // maxClaim is the most rows that the procedure hands out at once.
 const maxClaim = 10000
@@ -124,6 +126,8 @@ func (c *claimed) delivery() loopbroker.Delivery {
 		d.Poison = fmt.Sprintf("the queue row names request %d, which is gone", c.request.Int64)
 		return d
 	}
+	// Every type but http has lanes of its own, named after it.
+	d.Lane = loopbroker.Lane(strings.TrimSuffix(c.lane, "."+c.kind.String))
 	d.Deferred = c.load.Bool
 	d.Job = loopbroker.Job{
 		RequestID: c.request.Int64, Type: c.kind.String, JSON: c.jsonIn.String, Body: c.bodyIn,
@@ -138,22 +142,23 @@ func (c *claimed) delivery() loopbroker.Delivery {
 }
 
 // Claim implements loopbroker.Queue.
-func (s *SQLStore) Claim(ctx context.Context, n int, lease time.Duration) ([]loopbroker.Delivery, error) {
-	if n < 1 || lease <= 0 {
-		return nil, fmt.Errorf("%w: claim of %d for %s", loopbroker.ErrInvalid, n, lease)
+func (s *SQLStore) Claim(ctx context.Context, ask loopbroker.ClaimRequest) (loopbroker.Claimed, error) {
+	if ask.N < 1 || ask.Lease <= 0 || len(ask.Types) == 0 {
+		return loopbroker.Claimed{}, fmt.Errorf("%w: claim of %d for %s of the types %q", loopbroker.ErrInvalid, ask.N, ask.Lease, ask.Types)
 	}
-	var out []loopbroker.Delivery
-	_, err := s.query(ctx, s.db, tsql.ProcClaim, func(rows *sql.Rows, columns []string) error {
+	var out loopbroker.Claimed
+	status, err := s.query(ctx, s.db, tsql.ProcClaim, func(rows *sql.Rows, columns []string) error {
 		var c claimed
 		if err := c.scan(rows, columns); err != nil {
 			return err
 		}
-		out = append(out, c.delivery())
+		out.Deliveries = append(out.Deliveries, c.delivery())
 		return nil
-	}, sql.Named("n", min(n, maxClaim)), sql.Named("lease_ms", millisecond.Up(lease)))
+	}, sql.Named("n", min(ask.N, maxClaim)), sql.Named("lease_ms", millisecond.Up(ask.Lease)), sql.Named("types", strings.Join(ask.Types, ",")))
 	if err != nil {
-		return nil, err
+		return loopbroker.Claimed{}, err
 	}
+	out.CompletionsDue = status == claimCompletions
 	return out, nil
 }
 
@@ -222,6 +227,10 @@ func (s *SQLStore) Heartbeat(ctx context.Context, b loopbroker.Beat) (loopbroker
 		}
 		asked = string(data)
 	}
+	hosts, err := hostsJSON(b.Hosts)
+	if err != nil {
+		return loopbroker.BeatResult{}, err
+	}
 	var out loopbroker.BeatResult
 	status, err := s.query(ctx, s.db, tsql.ProcHeartbeat, func(rows *sql.Rows, _ []string) error {
 		var message mssql.UniqueIdentifier
@@ -237,7 +246,7 @@ func (s *SQLStore) Heartbeat(ctx context.Context, b loopbroker.Beat) (loopbroker
 			}
 		}
 		return nil
-	}, sql.Named("worker_id", b.Worker), sql.Named("busy", min(b.Busy, math.MaxInt32)), sql.Named("lease_ms", millisecond.Up(b.Life)), sql.Named("leases", asked))
+	}, sql.Named("worker_id", b.Worker), sql.Named("busy", min(b.Busy, math.MaxInt32)), sql.Named("lease_ms", millisecond.Up(b.Life)), sql.Named("leases", asked), sql.Named("hosts", hosts))
 	if err != nil {
 		return loopbroker.BeatResult{}, err
 	}

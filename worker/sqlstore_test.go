@@ -84,7 +84,7 @@ func TestSQLStore_Claim(t *testing.T) {
 		row(nil, nil, nil, nil, nil, false),
 		row(int64(8), nil, nil, nil, nil, false),
 	}}}}
-	got, err := s.store(t).Claim(t.Context(), 5, 1500*time.Microsecond)
+	got, err := s.store(t).Claim(t.Context(), loopbroker.ClaimRequest{N: 5, Lease: 1500 * time.Microsecond, Types: []string{"file", "http"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +102,11 @@ func TestSQLStore_Claim(t *testing.T) {
 		{Lease: orphan, Lane: loopbroker.LaneWait, Poison: "the queue row names no request"},
 		{Lease: orphan, Lane: loopbroker.LaneWait, Poison: "the queue row names request 8, which is gone"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(loopbroker.Claimed{Deliveries: want}, got); diff != "" {
 		t.Errorf("Claim (-want +got):\n%s", diff)
 	}
-	if args := s.calls[0].Args; args["n"] != int64(5) || args["lease_ms"] != int64(2) {
-		t.Errorf("args = %v, want n 5 and a lease rounded up to 2 ms", args)
+	if args := s.calls[0].Args; args["n"] != int64(5) || args["lease_ms"] != int64(2) || args["types"] != "file,http" {
+		t.Errorf("args = %v, want n 5, a lease rounded up to 2 ms and the types", args)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestSQLStore_Refuses(t *testing.T) {
 	if _, err := store.Complete(t.Context(), nameless); !errors.Is(err, loopbroker.ErrInvalid) {
 		t.Errorf("Complete without a request = %v, want ErrInvalid", err)
 	}
-	if _, err := store.Claim(t.Context(), 0, time.Second); !errors.Is(err, loopbroker.ErrInvalid) {
+	if _, err := store.Claim(t.Context(), loopbroker.ClaimRequest{Lease: time.Second, Types: []string{"http"}}); !errors.Is(err, loopbroker.ErrInvalid) {
 		t.Errorf("Claim of none = %v, want ErrInvalid", err)
 	}
 }
@@ -288,7 +288,7 @@ func TestSQLStore_Registry(t *testing.T) {
 	}
 	wantLeases := `[{"message_id":"01020304-0506-0708-090a-0b0c0d0e0f10","lock_id":"100f0e0d-0c0b-0a09-0807-060504030201"},` +
 		`{"message_id":"63020304-0506-0708-090a-0b0c0d0e0f10","lock_id":"100f0e0d-0c0b-0a09-0807-060504030201"}]`
-	if diff := cmp.Diff(map[string]any{"worker_id": "w", "busy": int64(2), "lease_ms": int64(1000), "leases": wantLeases}, s.calls[2].Args); diff != "" {
+	if diff := cmp.Diff(map[string]any{"worker_id": "w", "busy": int64(2), "lease_ms": int64(1000), "leases": wantLeases, "hosts": nil}, s.calls[2].Args); diff != "" {
 		t.Errorf("args of heartbeat (-want +got):\n%s", diff)
 	}
 	if _, err := store.Heartbeat(t.Context(), loopbroker.Beat{Worker: "w", Life: time.Second}); err != nil || s.calls[3].Args["leases"] != nil {

@@ -21,6 +21,14 @@ type Stats struct {
 	// the jobs run again.
 	Unsettled int64
 
+	// CompletionsRun, CompletionsFailed and CompletionsBuried count completion
+	// procedures that have run, that failed and are due again, and that failed for the
+	// last time.
+	CompletionsRun, CompletionsFailed, CompletionsBuried int64
+
+	// Restarts counts loops that failed and were begun again.
+	Restarts int64
+
 	// SharedCalls counts calls that stored replies, however many each.
 	SharedCalls int64
 }
@@ -29,6 +37,7 @@ type Stats struct {
 type counters struct {
 	polls, claimed, completed, failed, expired, cancelled atomic.Int64
 	retried, returned, dropped, unsettled, sharedCalls    atomic.Int64
+	ran, ranBadly, ranForTheLastTime, restarts            atomic.Int64
 }
 
 // Stats returns the counts so far.
@@ -38,6 +47,7 @@ func (w *Worker) Stats() Stats {
 		Polls: c.polls.Load(), Claimed: c.claimed.Load(),
 		Completed: c.completed.Load(), Failed: c.failed.Load(), Expired: c.expired.Load(), Cancelled: c.cancelled.Load(),
 		Retried: c.retried.Load(), Returned: c.returned.Load(), Dropped: c.dropped.Load(), Unsettled: c.unsettled.Load(),
-		SharedCalls: c.sharedCalls.Load(),
+		CompletionsRun: c.ran.Load(), CompletionsFailed: c.ranBadly.Load(), CompletionsBuried: c.ranForTheLastTime.Load(),
+		Restarts: c.restarts.Load(), SharedCalls: c.sharedCalls.Load(),
 	}
 }

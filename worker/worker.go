@@ -20,6 +20,8 @@ type Store interface {
 	loopbroker.Queue
 	loopbroker.Registry
 	loopbroker.Janitor
+	loopbroker.Completer
+	loopbroker.PolicySource
 }
 
 // Worker is one fleet member. Run it once.
@@ -35,7 +37,10 @@ type Worker struct {
 	wake    chan struct{} // wakes the poller: a request was made in this process
 	settles chan settling // to the completers
 	quit    chan struct{} // closed when the completers are to end
+	due     chan struct{} // wakes the completions: some are due
 	running *leases
+	types   []string
+	faults  string // of the policy, as last logged; for the one loop that reads it
 	started atomic.Bool
 	stats   counters
 }
@@ -61,7 +66,9 @@ func New(store Store, opts Options) (*Worker, error) {
 		wake:    make(chan struct{}, 1),
 		settles: make(chan settling),
 		quit:    make(chan struct{}),
+		due:     make(chan struct{}, 1),
 		running: newLeases(opts.Lease),
+		types:   opts.types(),
 	}, nil
 }
 
@@ -94,19 +101,26 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := w.register(ctx); err != nil {
 		return err
 	}
+	if !w.firstPolicy(ctx) {
+		w.unregister(context.WithoutCancel(ctx))
+		return nil // asked to stop before there was anything to stop
+	}
 	w.log.Info("worker started", guardlog.Int("slots", w.opts.Slots))
 
 	// The helpers outlive the jobs, which need their leases and their replies.
 	helperCtx, stopHelpers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopHelpers()
 	var helpers, completers, jobs sync.WaitGroup
-	helpers.Go(func() { w.beat(ctx, helperCtx) })
-	helpers.Go(func() { w.sweep(ctx) })
+	helpers.Go(func() { w.supervise(helperCtx, "heartbeat", func() { w.beat(ctx, helperCtx) }) })
+	helpers.Go(func() { w.supervise(ctx, "janitor", func() { w.sweep(ctx) }) })
+	helpers.Go(func() { w.supervise(ctx, "policy", func() { w.followPolicy(ctx) }) })
 	for range w.opts.Completers {
-		completers.Go(func() { w.complete(helperCtx) })
+		completers.Go(func() { w.supervise(helperCtx, "completer", func() { w.complete(helperCtx) }) })
 	}
+	// Completion procedures that run have the same time to drain as jobs.
+	jobs.Go(func() { w.supervise(ctx, "completions", func() { w.completions(ctx, workCtx, &jobs) }) })
 
-	w.poll(ctx, workCtx, &jobs)
+	w.supervise(ctx, "poller", func() { w.poll(ctx, workCtx, &jobs) })
 	w.unregister(helperCtx)
 	err := w.drain(&jobs, stopWork)
 
@@ -194,17 +208,12 @@ func (w *Worker) unregister(ctx context.Context) {
 	}
 }
 
-// call bounds one call of the database.
-func (w *Worker) call(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, w.opts.CallTimeout)
-	defer cancel()
-	return f(ctx)
-}
-
 // sweep is the janitor's loop. A sweep that has begun is not cut short: it holds a
 // lock that other processes look at.
 func (w *Worker) sweep(ctx context.Context) {
-	for transient.Sleep(ctx, w.spread(w.opts.JanitorEvery)) {
+	pause := w.opts.JanitorEvery
+	for transient.Sleep(ctx, w.spread(pause)) {
+		pause = w.opts.JanitorEvery
 		var out loopbroker.Swept
 		err := w.call(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
 			out, err = w.store.Sweep(ctx, w.opts.JanitorBatch)
@@ -214,6 +223,9 @@ func (w *Worker) sweep(ctx context.Context) {
 		case err != nil:
 			w.log.Warn("sweep failed", guardlog.Err(err))
 		case out.Expired+out.Buried+out.Purged > 0:
+			if max(out.Expired, out.Buried, out.Purged) >= w.opts.JanitorBatch {
+				pause = min(pause, time.Second) // there is likely more
+			}
 			w.log.Info("swept", guardlog.Int("expired", out.Expired), guardlog.Int("buried", out.Buried), guardlog.Int("purged", out.Purged))
 		}
 	}

@@ -134,7 +134,11 @@ func TestRun_Outcomes(t *testing.T) {
 					}
 					return tt.handler(ctx, j)
 				})
-				id := b.store.Enqueue(tt.request)
+				enqueue := b.store.Enqueue
+				if tt.request.Type != "work" {
+					enqueue = b.store.EnqueueMisplaced
+				}
+				id := enqueue(tt.request)
 				b.start()
 				b.after(20 * time.Minute)
 				got := b.reply(id)

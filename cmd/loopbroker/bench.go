@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"runtime/pprof"
 	"slices"
@@ -146,10 +145,12 @@ func (c *benchCommand) measure(ctx context.Context, s scenario) (result, error) 
 	defer out.close()
 	f := workerFlags{
 		Slots: max(64, c.Concurrency), Lease: 15 * time.Second, MaxPoll: idlePoll, Drain: 5 * time.Second,
-		AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
 	var r result
 	err = withBroker(ctx, o, f, zerolog.Nop(), func(ctx context.Context, b *broker) error {
+		if err := b.allow(ctx, out.url); err != nil {
+			return err
+		}
 		bb := &bench{benchCommand: *c, broker: b, url: out.url + "/ok"}
 		if err := bb.prepare(ctx); err != nil {
 			return err

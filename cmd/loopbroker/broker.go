@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"loopbroker/engine"
+	"loopbroker/internal/operator"
 	"loopbroker/tsql"
 	"loopbroker/worker"
 )
@@ -61,6 +62,11 @@ func withBroker(ctx context.Context, o engine.Options, f workerFlags, log zerolo
 		err := work(ctx, b)
 		return errors.Join(err, b.stopWorker())
 	})
+}
+
+// allow puts endpoints on the allow-list, for every caller.
+func (b *broker) allow(ctx context.Context, urls ...string) error {
+	return allow(ctx, operator.New(b.db, b.schema), urls)
 }
 
 // startWorker runs a worker in this process and returns once callers see it.

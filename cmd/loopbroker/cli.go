@@ -17,17 +17,24 @@ var version = "devel"
 
 // cli are the commands.
 type cli struct {
-	Demo      demoCommand   `cmd:"" help:"Run the main job with everything in this process: nothing else is needed."`
-	Serve     serveCommand  `cmd:"" help:"Run a development server: the embedded engine on a TDS port, with the broker and a worker."`
-	Worker    workerCommand `cmd:"" help:"Run a member of the fleet that serves requests of a SQL Server."`
-	Setup     setupCommand  `cmd:"" help:"Prepare a SQL Server as an admin: database, objects, logins of least rights, loopback linked server."`
-	Deploy    deployCommand `cmd:"" help:"Install or upgrade the broker's tables and procedures in a database."`
-	Verify    verifyCommand `cmd:"" help:"Compare a database with what this version expects; change nothing."`
-	SQL       sqlCommand    `cmd:"" name:"sql" help:"Run T-SQL: a small sqlcmd."`
-	Bench     benchCommand  `cmd:"" help:"Measure requests per second and latency."`
-	FleetKill fleetCommand  `cmd:"" name:"fleet-kill" help:"Kill half of four worker processes under load and count what was lost."`
-	Stub      stubCommand   `cmd:"" help:"Run a small HTTP service to try requests on."`
-	Version   versionCmd    `cmd:"" help:"Print the version."`
+	Demo        demoCommand        `cmd:"" help:"Run the main job with everything in this process: nothing else is needed."`
+	Serve       serveCommand       `cmd:"" help:"Run a development server: the embedded engine on a TDS port, with the broker and a worker."`
+	Worker      workerCommand      `cmd:"" help:"Run a member of the fleet that serves requests of a SQL Server."`
+	Setup       setupCommand       `cmd:"" help:"Prepare a SQL Server as an admin: database, objects, logins of least rights, loopback linked server."`
+	Deploy      deployCommand      `cmd:"" help:"Install or upgrade the broker's tables and procedures in a database."`
+	Verify      verifyCommand      `cmd:"" help:"Compare a database with what this version expects; change nothing."`
+	Endpoints   endpointsCommand   `cmd:"" help:"The allow-list: list, allow, remove, reset."`
+	Credentials credentialsCommand `cmd:"" help:"The names of credentials, bound to endpoints: list, bind, remove."`
+	Requests    requestsCommand    `cmd:"" help:"Requests: list, show, collect, cancel, redrive."`
+	DeadLetters deadLettersCommand `cmd:"" name:"dead-letters" help:"What was buried: list, redrive, purge."`
+	Purge       purgeCommand       `cmd:"" help:"Remove answered requests before their retention ends."`
+	Health      healthCommand      `cmd:"" help:"Whether the broker works; exit code 1 if it does not."`
+	Doctor      doctorCommand      `cmd:"" help:"Prove the broker end to end, and name a repair for what is wrong."`
+	SQL         sqlCommand         `cmd:"" name:"sql" help:"Run T-SQL: a small sqlcmd."`
+	Bench       benchCommand       `cmd:"" help:"Measure requests per second and latency."`
+	FleetKill   fleetCommand       `cmd:"" name:"fleet-kill" help:"Kill half of four worker processes under load and count what was lost."`
+	Stub        stubCommand        `cmd:"" help:"Run a small HTTP service to try requests on."`
+	Version     versionCmd         `cmd:"" help:"Print the version."`
 }
 
 // app is what the commands share.
@@ -103,8 +110,11 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitOK
 	case errors.Is(err, errFailedBatch):
 		return exitFailed // the printer has shown it
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "loopbroker: stopped")
+	case ctx.Err() != nil:
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("stopped")
+		}
+		fmt.Fprintln(stderr, "loopbroker:", err)
 		return exitStopped
 	case errors.As(err, &usage), errors.Is(err, loopbroker.ErrInvalid):
 		fmt.Fprintln(stderr, "loopbroker:", err)

@@ -16,7 +16,7 @@ func TestVersion(t *testing.T) {
 	if code != exitOK || errs != "" {
 		t.Fatalf("got code %d, %q", code, errs)
 	}
-	wantAll(t, out, "loopbroker devel, schema version 1")
+	wantAll(t, out, "loopbroker devel, schema version 2")
 }
 
 func TestHelp(t *testing.T) {
@@ -76,6 +76,13 @@ func TestUsageErrors(t *testing.T) {
 		"memory with data":      {[]string{"serve", "--data", "d", "--durability", "none"}, "leave --data out"},
 		"password file missing": {[]string{"serve", "--password-file", missing}, "missing.sql"},
 		"setup without secret":  {[]string{"setup", "--dsn", "sqlserver://h?database=a"}, "$LOOPBROKER_LINK_PASSWORD is empty"},
+		"no slots":              {[]string{"worker", "--dsn", "sqlserver://h", "--slots", "0"}, "need --slots of at least 1"},
+		"no lease":              {[]string{"serve", "--lease", "0s"}, "need --lease of at least"},
+		"no credentials":        {[]string{"worker", "--dsn", "sqlserver://h", "--credentials", missing}, "--credentials"},
+		"unknown class":         {[]string{"requests", "list", "--dsn", "sqlserver://h", "--class", "x"}, "no error class"},
+		"unknown state":         {[]string{"requests", "list", "--dsn", "sqlserver://h", "--state", "x"}, "--state must be one of"},
+		"age below zero":        {[]string{"purge", "--dsn", "sqlserver://h", "--older-than=-1h"}, "not negative"},
+		"ids and a filter":      {[]string{"requests", "redrive", "--dsn", "sqlserver://h", "1", "--host", "h"}, "exclude each other"},
 		"host bits":             {[]string{"worker", "--dsn", "sqlserver://h", "--allow-network", "ten"}, "--allow-network"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +122,7 @@ func TestDeployAndVerifyADirectory(t *testing.T) {
 		if code != exitOK {
 			t.Fatalf("deploy: code %d; %s", code, errs)
 		}
-		wantAll(t, out, "deployed schema version 1 into dbo and verified it")
+		wantAll(t, out, "deployed schema version 2 into dbo and verified it")
 	}
 	code, out, errs := command(t, "verify", "--data", dir)
 	if code != exitOK {

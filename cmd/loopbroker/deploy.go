@@ -33,7 +33,7 @@ type verifyCommand struct {
 
 // Run implements the command.
 func (c *verifyCommand) Run(app *app) error {
-	return c.connect(app, func(ctx context.Context, db *sql.DB) error {
+	return c.connectExisting(app, func(ctx context.Context, db *sql.DB) error {
 		findings, err := tsql.Verify(ctx, db, tsql.Options{Schema: c.Schema})
 		if err != nil {
 			return err

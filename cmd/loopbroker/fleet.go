@@ -73,6 +73,9 @@ func (c *fleetCommand) Run(app *app) error {
 	}
 	defer func() { _ = service.Close() }() // nobody calls it any more
 	return withBroker(ctx, engine.Options{}, workerFlags{}, zerolog.Nop(), func(ctx context.Context, b *broker) error {
+		if err := b.allow(ctx, url); err != nil {
+			return err
+		}
 		f := &fleetRun{fleetCommand: *c, app: app, broker: b, ledger: ledger, url: url}
 		return f.run(ctx)
 	})

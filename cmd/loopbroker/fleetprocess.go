@@ -40,7 +40,7 @@ func startFleet(ctx context.Context, n int, dsn string, lease time.Duration, slo
 	for range n {
 		m := &member{ended: make(chan struct{})}
 		m.cmd = exec.CommandContext(ctx, self, "worker", "--until-eof", "--lease", lease.String(), "--slots", strconv.Itoa(slots),
-			"--max-poll", "50ms", "--drain", "5s", "--allow-network", "127.0.0.0/8")
+			"--max-poll", "50ms", "--drain", "5s")
 		m.cmd.Env = append(os.Environ(), "LOOPBROKER_DSN="+dsn)
 		m.cmd.Stderr, m.cmd.Stdout = &m.stderr, &m.stderr
 		if m.stdin, err = m.cmd.StdinPipe(); err == nil {

@@ -8,10 +8,9 @@ import (
 	"loopbroker/tsql"
 )
 
-// account is a SQL login and all that it may do: execute these procedures.
+// account is a SQL login and the role that says what it may do.
 type account struct {
-	login, password string
-	procedures      []string
+	login, password, role string
 }
 
 // The names that the accounts get unless somebody chooses others.
@@ -22,21 +21,16 @@ const (
 )
 
 // linkAccount is what the loopback linked server logs in as.
-func linkAccount(password string) account {
-	return account{linkLogin, password, []string{tsql.ProcLinkedServer}}
-}
+func linkAccount(password string) account { return account{linkLogin, password, tsql.RoleLoopback} }
 
 // workerAccount is what members of the fleet log in as.
 func workerAccount(password string) account {
-	return account{workerLogin, password, []string{
-		tsql.ProcRegister, tsql.ProcUnregister, tsql.ProcHeartbeat, tsql.ProcClaim, tsql.ProcLoad, tsql.ProcComplete,
-		tsql.ProcCompleteBatch, tsql.ProcRelease, tsql.ProcDeadLetter, tsql.ProcJanitor,
-	}}
+	return account{workerLogin, password, tsql.RoleWorker}
 }
 
 // callerAccount is what an application logs in as.
 func callerAccount(password string) account {
-	return account{callerLogin, password, []string{tsql.ProcRequest, tsql.ProcBrokerRequest, tsql.ProcCollect, tsql.ProcFetch}}
+	return account{callerLogin, password, tsql.RoleCaller}
 }
 
 // ensureLogin makes the login or sets its password, and makes its user. The
@@ -54,14 +48,12 @@ BEGIN
 END;`
 
 // ensure makes the account or corrects it; it can be called again.
-func (a account) ensure(ctx context.Context, db *sql.DB, schema tsql.Schema) error {
+func (a account) ensure(ctx context.Context, db *sql.DB) error {
 	if _, err := db.ExecContext(ctx, ensureLogin, sql.Named("login", a.login), sql.Named("password", a.password)); err != nil {
 		return fmt.Errorf("make the login %s: %w", a.login, err)
 	}
-	for _, p := range a.procedures {
-		if _, err := db.ExecContext(ctx, "GRANT EXECUTE ON "+schema.Object(p)+" TO ["+a.login+"]"); err != nil {
-			return fmt.Errorf("grant %s to %s: %w", p, a.login, err)
-		}
+	if _, err := db.ExecContext(ctx, "ALTER ROLE ["+a.role+"] ADD MEMBER ["+a.login+"]"); err != nil {
+		return fmt.Errorf("put %s into the role %s: %w", a.login, a.role, err)
 	}
 	return nil
 }

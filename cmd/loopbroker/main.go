@@ -4,12 +4,16 @@ package main
 
 import (
 	"context"
+	"io"
+	"log" //nolint:depguard // only to send it nowhere
 	"os"
 	"os/signal"
 	"syscall"
 )
 
 func main() {
+	// The HTTP client writes what a target sends unasked to the standard logger.
+	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -15,7 +15,7 @@ import (
 // ever knows, and maps the logins to it that may send from inside transactions.
 func (b *broker) provision(ctx context.Context, logins ...string) error {
 	link := linkAccount(rand.Text() + "a1!")
-	if err := link.ensure(ctx, b.db, b.schema); err != nil {
+	if err := link.ensure(ctx, b.db); err != nil {
 		return err
 	}
 	o := loopback.Options{User: link.login, Password: link.password}

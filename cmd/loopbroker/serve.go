@@ -23,6 +23,7 @@ type serveCommand struct {
 	Restore      []string `placeholder:"FILE[=NAME]" sep:"none" help:"Restore a backup before anything else, as the database NAME or the one that was saved. May be given again. A database that exists and has objects is not replaced."`
 	Database     string   `default:"loopbroker" help:"Database of the broker, made when it does not exist."`
 	PasswordFile string   `placeholder:"FILE" help:"File that holds the password of sa. Without it $LOOPBROKER_SA_PASSWORD is used, and without that one is made up and shown once."`
+	Allow        []string `placeholder:"URL" help:"Endpoint to put on the allow-list, for every caller: scheme, host, port and path prefix. Nothing else is called. May be given more than once."`
 	NoWorker     bool     `help:"Run no worker in this process."`
 	workerFlags
 }
@@ -31,14 +32,15 @@ type serveCommand struct {
 func (serveCommand) Help() string {
 	return `A server for development: the embedded engine on a TDS port, the broker deployed in
 its database, the loopback linked server set up for sa, and a worker that calls
-public addresses, and others that --allow-network names.
+what is on the allow-list: --allow puts an endpoint there, and so does
+loopbroker endpoints allow.
 
 SIGTERM or SIGINT stops it: the worker finishes its jobs, sessions end, the data
 directory is left consistent.
 
 Examples:
   loopbroker serve
-  loopbroker serve --data ./data --allow-network 127.0.0.0/8
+  loopbroker serve --data ./data --allow http://127.0.0.1:8080
   loopbroker serve --data ./new --restore loopbroker.bak --restore app.bak=app_copy
   LOOPBROKER_SA_PASSWORD=… loopbroker serve --listen 127.0.0.1:0 --durability none`
 }
@@ -70,6 +72,9 @@ var durabilities = map[string]engine.Durability{"full": engine.Full, "relaxed": 
 
 // Run implements the command.
 func (c *serveCommand) Run(app *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	if c.Data == "" {
 		c.Durability = "none"
 	} else if c.Durability == "none" {
@@ -85,6 +90,9 @@ func (c *serveCommand) Run(app *app) error {
 	}
 	c.MaxPoll = min(c.MaxPoll, idlePoll)
 	err = withBroker(app.ctx, o, c.workerFlags, newLogger(app.stderr, c.Verbose), func(ctx context.Context, b *broker) error {
+		if err := b.allow(ctx, c.Allow...); err != nil {
+			return err
+		}
 		if !c.NoWorker {
 			if err := b.startWorker(ctx); err != nil {
 				return err

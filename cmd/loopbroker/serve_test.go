@@ -21,7 +21,7 @@ func serveForTest(t *testing.T, args ...string) (server *background, stubURL, po
 	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args = append([]string{"serve", "--listen", anyPort, "--allow-network", "127.0.0.0/8", "--password-file", file}, args...)
+	args = append([]string{"serve", "--listen", anyPort, "--allow", stubURL, "--allow", "http://127.0.0.1:1", "--password-file", file}, args...)
 	server, addr := start(t, `(?s)listening on (127\.0\.0\.1:\d+).*stop with`, args...)
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -137,16 +137,16 @@ func TestSetup(t *testing.T) {
 		return fmt.Sprintf("sqlserver://%s:%s@127.0.0.1:%s?database=app&TrustServerCertificate=true", login, password, port)
 	}
 	for range 2 { // it can be run again
-		code, out, errs := command(t, "setup", "--dsn", as("sa", password))
+		code, out, errs := command(t, "setup", "--dsn", as("sa", password), "--allow", stubURL)
 		if code != exitOK {
 			t.Fatalf("setup: code %d; %s%s", code, errs, out)
 		}
-		wantAll(t, out, "login loopbroker_link may execute: sp_api_broker_request_linked_server\n", "login loopbroker_worker", "the loopback is set up and proved")
+		wantAll(t, out, "login loopbroker_link is in the role api_broker_loopback\n", "login loopbroker_worker", "the loopback is set up and proved")
 	}
 	if code, out, errs := command(t, "verify", "--dsn", as("sa", password)); code != exitOK {
 		t.Errorf("verify: code %d; %s%s", code, errs, out)
 	}
-	start(t, `(worker started)`, "worker", "--dsn", as(workerLogin, "Worker-1"), "--allow-network", "127.0.0.0/8", "-v")
+	start(t, `(worker started)`, "worker", "--dsn", as(workerLogin, "Worker-1"), "-v")
 	code, out, errs := command(t, "sql", "--dsn", as(callerLogin, "Caller-1"), "-Q", fmt.Sprintf(`BEGIN TRANSACTION;
 DECLARE @code int, @response nvarchar(max), @error nvarchar(2048);
 EXEC @code = dbo.sp_api_request @url = N'%s/ok', @wait = 20000, @response = @response OUTPUT, @error = @error OUTPUT;

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
 
+	"loopbroker/internal/operator"
 	"loopbroker/loopback"
 	"loopbroker/tsql"
 )
@@ -20,6 +20,7 @@ type setupCommand struct {
 	DSN      string        `name:"dsn" env:"LOOPBROKER_DSN" required:"" placeholder:"URL" help:"SQL Server as an admin, sqlserver://user:password@host:port. Its database is the broker's, made when it does not exist."`
 	Schema   string        `default:"dbo" help:"Schema of the broker's objects."`
 	WaitFor  time.Duration `default:"1m" help:"How long to try again while the server is starting."`
+	Allow    []string      `placeholder:"URL" help:"Endpoint to put on the allow-list, for every caller: scheme, host, port and path prefix. May be given more than once."`
 	Recreate bool          `help:"Drop the linked server first, with the mappings of all logins."`
 }
 
@@ -35,9 +36,9 @@ func (setupCommand) Help() string {
 	return `Makes the database of the DSN if it is not there, deploys the broker, and makes three
 logins that may execute procedures and nothing else:
 
-  loopbroker_link    sp_api_broker_request_linked_server, for the linked server
-  loopbroker_worker  what a worker calls                  (optional)
-  loopbroker_app     what a caller calls                  (optional)
+  loopbroker_link    the role api_broker_loopback, for the linked server
+  loopbroker_worker  the role api_broker_worker           (optional)
+  loopbroker_app     the role api_broker_caller           (optional)
 
 Then it makes the loopback linked server, maps the login of the DSN and
 loopbroker_app to it, and proves it with a call from inside a transaction. It can be
@@ -88,10 +89,13 @@ func (c *setupCommand) Run(app *app) error {
 		accounts, mapped = append(accounts, callerAccount(p)), append(mapped, callerLogin)
 	}
 	for _, a := range accounts {
-		if err := a.ensure(app.ctx, db, schema); err != nil {
+		if err := a.ensure(app.ctx, db); err != nil {
 			return err
 		}
-		fmt.Fprintf(app.stdout, "login %s may execute: %s\n", a.login, strings.Join(a.procedures, ", "))
+		fmt.Fprintf(app.stdout, "login %s is in the role %s\n", a.login, a.role)
+	}
+	if err := allow(app.ctx, operator.New(db, schema), c.Allow); err != nil {
+		return err
 	}
 	for _, login := range mapped {
 		o.LocalLogin = login

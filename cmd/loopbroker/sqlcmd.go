@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/golang-sql/sqlexp"
@@ -133,7 +136,11 @@ func (c *sqlCommand) scripts(ctx context.Context, stdin io.Reader) ([]string, er
 		if err != nil {
 			return nil, usageError{err}
 		}
-		out = append(out, strings.TrimPrefix(string(b), "\uFEFF"))
+		text, err := scriptText(b)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("%s: %w", f, err)}
+		}
+		out = append(out, text)
 	}
 	if len(out) > 0 {
 		return out, nil
@@ -151,10 +158,43 @@ func (c *sqlCommand) scripts(ctx context.Context, stdin io.Reader) ([]string, er
 	}()
 	select {
 	case in := <-read:
-		return []string{strings.TrimPrefix(string(in.text), "\uFEFF")}, in.err
+		if in.err != nil {
+			return nil, in.err
+		}
+		text, err := scriptText(in.text)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return []string{text}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// scriptText decodes a script: UTF-16 with a byte order mark, which SQL Server
+// Management Studio writes, or UTF-8 with or without one.
+func scriptText(b []byte) (string, error) {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(b, []byte{0xFF, 0xFE}):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(b, []byte{0xFE, 0xFF}):
+		order = binary.BigEndian
+	case !utf8.Valid(b):
+		return "", errors.New("the script is neither UTF-8 nor UTF-16 with a byte order mark")
+	case bytes.IndexByte(b, 0) >= 0:
+		return "", errors.New("the script holds NUL characters; is it UTF-16 without a byte order mark?")
+	default:
+		return strings.TrimPrefix(string(b), "\uFEFF"), nil
+	}
+	if b = b[2:]; len(b)%2 != 0 {
+		return "", errors.New("the script is UTF-16 with half a character at its end")
+	}
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = order.Uint16(b[2*i:])
+	}
+	return string(utf16.Decode(units)), nil
 }
 
 // printer shows results and messages as they come.

@@ -24,6 +24,24 @@ type target struct {
 	dialer mssql.Dialer // nil for the driver's own
 }
 
+// connectExisting is connect for commands that look at what is there: without a
+// database they refuse, instead of making an empty one.
+func (t target) connectExisting(app *app, work func(ctx context.Context, db *sql.DB) error) error {
+	switch {
+	case t.DSN == "" && t.Data == "":
+		return usageError{errors.New("need --dsn or --data: there is no broker to look at")}
+	case t.Data != "":
+		entries, err := os.ReadDir(t.Data)
+		if err != nil {
+			return usageError{fmt.Errorf("--data: %w", err)}
+		}
+		if len(entries) == 0 {
+			return fmt.Errorf("the directory %s is empty: there is no database in it", t.Data)
+		}
+	}
+	return t.connect(app, work)
+}
+
 // connectTimeout bounds the first connection.
 const connectTimeout = 15 * time.Second
 

@@ -4,14 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
-	"net/netip"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"loopbroker"
-	"loopbroker/httpfetch"
 	"loopbroker/internal/backoff"
 	"loopbroker/internal/transient"
 	"loopbroker/tsql"
@@ -20,14 +18,36 @@ import (
 
 // workerFlags are the settings of a worker, wherever it runs.
 type workerFlags struct {
-	Schema        string         `default:"dbo" help:"Schema of the broker's objects."`
-	Slots         int            `default:"64" help:"How many jobs run at once."`
-	Lease         time.Duration  `default:"15s" help:"How long a claimed job stays ours without a sign of life."`
-	MaxPoll       time.Duration  `default:"1s" help:"The longest pause of a worker that finds nothing to do."`
-	Drain         time.Duration  `default:"20s" help:"How long running jobs may go on after SIGTERM."`
-	AllowNetworks []netip.Prefix `name:"allow-network" placeholder:"CIDR" help:"Network that may be called although it is not public, such as 127.0.0.0/8. May be given more than once."`
-	Verbose       bool           `short:"v" help:"Log every event, not only warnings."`
+	Schema  string        `default:"dbo" help:"Schema of the broker's objects."`
+	Slots   int           `default:"64" help:"How many jobs run at once."`
+	Lease   time.Duration `default:"15s" help:"How long a claimed job stays ours without a sign of life."`
+	MaxPoll time.Duration `default:"1s" help:"The longest pause of a worker that finds nothing to do."`
+	Drain   time.Duration `default:"20s" help:"How long running jobs may go on after SIGTERM."`
+	Verbose bool          `short:"v" help:"Log every event, not only warnings."`
+	handlerFlags
 }
+
+// check reports what is wrong with the settings. Zero has no meaning of its own in
+// them.
+func (f workerFlags) check() error {
+	switch {
+	case f.Slots < 1:
+		return usageError{fmt.Errorf("need --slots of at least 1, got %d", f.Slots)}
+	case f.Lease < minLease:
+		return usageError{fmt.Errorf("need --lease of at least %s, got %s: three signs of life must fit in", minLease, f.Lease)}
+	case f.MaxPoll < minPoll:
+		return usageError{fmt.Errorf("need --max-poll of at least %s, got %s", minPoll, f.MaxPoll)}
+	case f.Drain <= 0:
+		return usageError{fmt.Errorf("need --drain above 0, got %s", f.Drain)}
+	}
+	return f.handlerFlags.check()
+}
+
+// The least that a worker takes.
+const (
+	minLease = 500 * time.Millisecond
+	minPoll  = 2 * time.Millisecond
+)
 
 // workerCommand runs a fleet member.
 type workerCommand struct {
@@ -45,17 +65,25 @@ finish within --drain, the rest goes back to the queue.
 Give the DSN in the environment, so that the password is not in the list of
 processes. A password with one of / : @ ? # % is written with %XX.
 
-Addresses that are not public (loopback, private, link-local, metadata services)
-are refused with the class address_not_allowed, unless --allow-network names them.
+It calls what a row of the allow-list names, and nothing else: see loopbroker
+endpoints. A change there, or of a limit, is picked up within seconds. Addresses
+that are not public (loopback, private, link-local, metadata services) are refused
+with the class address_not_allowed, unless the row or --allow-network allows them.
+
+The secrets of credentials live here: in files of the directory --credentials, or in
+the environment. They are read for every attempt, so a new one needs no restart.
 
 Examples:
   export LOOPBROKER_DSN='sqlserver://loopbroker_worker:…@db1:1433?database=app'
   loopbroker worker
-  loopbroker worker --slots 128 --lease 30s --allow-network 10.20.0.0/16 -v`
+  loopbroker worker --slots 128 --lease 30s --credentials /run/secrets -v`
 }
 
 // Run implements the command.
 func (c *workerCommand) Run(app *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	ctx := app.ctx
 	if c.UntilEOF {
 		var stop context.CancelFunc
@@ -119,17 +147,17 @@ func newWorker(db *sql.DB, f workerFlags, log *zerolog.Logger) (*worker.Worker, 
 	if err != nil {
 		return nil, nil, err
 	}
-	http, err := httpfetch.New(httpfetch.Options{AllowNetworks: f.AllowNetworks})
+	h, err := newHandlers(f.handlerFlags)
 	if err != nil {
 		return nil, nil, err
 	}
 	w, err := worker.New(worker.NewSQLStore(db, schema), worker.Options{
-		Handlers: map[string]loopbroker.Handler{"http": http},
-		Slots:    f.Slots, Lease: f.Lease, MaxPoll: f.MaxPoll, DrainTimeout: f.Drain, Version: version, Logger: log,
+		Handlers: h.byType, Policy: h.http.SetPolicy, Hosts: h.http,
+		Slots: f.Slots, Lease: f.Lease, MaxPoll: f.MaxPoll, DrainTimeout: f.Drain, Version: version, Logger: log,
 	})
 	if err != nil {
-		http.Close()
+		h.close()
 		return nil, nil, err
 	}
-	return w, http.Close, nil
+	return w, h.close, nil
 }

@@ -7,7 +7,8 @@ Procedure sp_api_broker_complete_batch: stores many small replies and removes th
 
 Purpose
     What ended while the previous batch was on its way, in one round trip and one commit. Each reply is fenced by its
-    own lock_id, and the first reply of a request stands.
+    own lock_id, and the first reply of a request stands. Requests with a completion procedure get the row for it in
+    the same transaction, and those that were called off lose the word about it.
 Parameters
     @replies                  a JSON array of objects with message_id, lock_id and the columns of a reply, without
                               body_out and completed_at
@@ -184,6 +185,28 @@ BEGIN
             SELECT 1
             FROM [dbo].[api_broker_reply] AS r
             WHERE r.request_id = b.request_id);
+
+    -- Where no completion procedure is registered there is none to run, and nothing more is looked at.
+    IF EXISTS (SELECT 1 FROM [dbo].[api_broker_completion] AS k)
+        INSERT INTO [dbo].[asyncresponse_transport_messages] (
+            id,
+            queue,
+            payload_json)
+        SELECT
+            NEWID(),
+            N'api.completion',
+            CONCAT(N'{"id":', c.id, N'}')
+        FROM @stored AS s
+        INNER JOIN [dbo].[api_broker_call] AS c
+            ON c.id = s.request_id
+        WHERE c.on_complete IS NOT NULL;
+    IF EXISTS (SELECT 1 FROM @batch AS b WHERE b.state = N'cancelled')
+        DELETE k
+        FROM @batch AS b
+        INNER JOIN [dbo].[api_broker_cancel] AS k
+            ON k.request_id = b.request_id
+        WHERE b.state = N'cancelled'
+            AND EXISTS (SELECT 1 FROM @settled AS s WHERE s.message_id = b.message_id);
     COMMIT TRANSACTION;
 
     SELECT

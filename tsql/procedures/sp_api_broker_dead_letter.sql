@@ -7,7 +7,8 @@ Procedure sp_api_broker_dead_letter: buries a request that was given up.
 
 Purpose
     Moves the queue row to api.deadletter with its reason, for an admin to see, and stores the reply failed, both in
-    one statement. A message that is no request of ours has no reply.
+    one statement; the completion procedure of the request is due in the same transaction. A message that is no request
+    of ours has no reply.
 Parameters
     @message_id, @lock_id     the lease
     @request_id               of the request; NULL buries the row only
@@ -50,11 +51,22 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     DECLARE
         @buried int,
-        @answered bit = 0;
+        @answered bit = 0,
+        @completion bit = 0;
+
+    IF EXISTS (SELECT 1 FROM [dbo].[api_broker_completion] AS k)
+        AND EXISTS (
+            SELECT 1
+            FROM [dbo].[api_broker_call] AS c
+            WHERE c.id = @request_id
+                AND c.on_complete IS NOT NULL)
+        SET @completion = 1;
 
     IF @request_id IS NOT NULL
     BEGIN
         BEGIN TRY
+            IF @completion = 1
+                BEGIN TRANSACTION;
             UPDATE [dbo].[asyncresponse_transport_messages] WITH (ROWLOCK)
             SET queue = N'api.deadletter',
                 available_at = SYSUTCDATETIME(),
@@ -102,9 +114,24 @@ BEGIN
             WHERE id = @message_id
                 AND lock_id = @lock_id;
             SET @buried = @@ROWCOUNT;
+            IF @completion = 1
+            BEGIN
+                IF @buried > 0
+                    INSERT INTO [dbo].[asyncresponse_transport_messages] (
+                        id,
+                        queue,
+                        payload_json)
+                    VALUES (
+                        NEWID(),
+                        N'api.completion',
+                        CONCAT(N'{"id":', @request_id, N'}'));
+                COMMIT TRANSACTION;
+            END;
             RETURN CASE WHEN @buried = 0 THEN 1 ELSE 0 END;
         END TRY
         BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() <> 2627
                 THROW;
             SET @answered = 1;

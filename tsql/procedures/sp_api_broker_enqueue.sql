@@ -9,7 +9,9 @@ Purpose
     Internal. One statement inserts both rows, so there is never one without the other, and no transaction has to be
     opened for it. With an idempotency key the key's row is a third, and one transaction holds all.
 Parameters
-    those of the request
+    @verb                     request; or batch (@json has the requests, @message_id the batch's id), cancel (@redrive_of
+                              is the request) or probe
+    the others                those of the request
     @id                       output: of the request, or of the first one with the same key
     @remote                   1 when called through the link: the tag must fit
     @tag                      HASHBYTES over the secret and every argument
@@ -24,13 +26,14 @@ Locks
     The inserted rows. No key-range locks: in a caller's long transaction those would block every other sender.
 */
 CREATE OR ALTER PROCEDURE [dbo].[sp_api_broker_enqueue]
+    @verb nvarchar(20),
     @type nvarchar(50),
     @json nvarchar(max),
     @body varbinary(max) = NULL,
     @lane nvarchar(200),
     @requested_by nvarchar(128),
     @app_user nvarchar(128) = NULL,
-    @app_role nvarchar(128) = NULL,
+    @app_role nvarchar(100) = NULL,
     @session_id int,
     @transaction_id bigint = NULL,
     @due_ms int = NULL,
@@ -38,7 +41,7 @@ CREATE OR ALTER PROCEDURE [dbo].[sp_api_broker_enqueue]
     @max_attempts int,
     @attempt_timeout_ms int,
     @idempotency_key nvarchar(200) = NULL,
-    @on_complete nvarchar(256) = NULL,
+    @on_complete nvarchar(128) = NULL,
     @redrive_of bigint = NULL,
     @message_id uniqueidentifier,
     @id bigint = NULL OUTPUT,
@@ -51,6 +54,7 @@ BEGIN
         @now datetime2(7) = SYSUTCDATETIME(),
         @own bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
         @secret varbinary(32),
+        @returned int,
         @hash varbinary(32),
         @first_hash varbinary(32);
     SET @id = NULL;
@@ -63,17 +67,41 @@ BEGIN
         IF @tag IS NULL OR @secret IS NULL OR @tag <> HASHBYTES(
             N'SHA2_256',
             @secret + CONVERT(varbinary(max), CONCAT(
-                @type, N'|', @lane, N'|', @message_id, N'|', @due_ms, N'|', @expires_ms, N'|', @max_attempts, N'|',
+                @verb, N'|', @type, N'|', @lane, N'|', @message_id, N'|', @due_ms, N'|', @expires_ms, N'|', @max_attempts, N'|',
                 @attempt_timeout_ms, N'|', @session_id, N'|', @transaction_id, N'|', @redrive_of, N'|',
                 DATALENGTH(@requested_by), N'|', DATALENGTH(@app_user), N'|', DATALENGTH(@app_role), N'|',
                 DATALENGTH(@idempotency_key), N'|', DATALENGTH(@on_complete), N'|', DATALENGTH(@json), N'|',
                 @requested_by, @app_user, @app_role, @idempotency_key, @on_complete, @json)) + COALESCE(@body, 0x))
             RETURN 54062;
-        IF @type = N'probe'
+        IF @verb = N'probe'
         BEGIN
             SET @id = @@SPID;
             RETURN 0;
         END;
+    END;
+    IF @verb = N'batch'
+    BEGIN
+        EXEC @returned = [dbo].[sp_api_broker_enqueue_batch]
+            @batch_id = @message_id,
+            @requests = @json,
+            @lane = @lane,
+            @requested_by = @requested_by,
+            @app_user = @app_user,
+            @app_role = @app_role,
+            @session_id = @session_id,
+            @transaction_id = @transaction_id,
+            @expires_ms = @expires_ms,
+            @max_attempts = @max_attempts,
+            @count = @id OUTPUT;
+        RETURN @returned;
+    END;
+    IF @verb = N'cancel'
+    BEGIN
+        EXEC @returned = [dbo].[sp_api_broker_cancel]
+            @id = @redrive_of,
+            @requested_by = @requested_by;
+        SET @id = @returned;
+        RETURN 0;
     END;
 
     IF @idempotency_key IS NULL
@@ -136,6 +164,7 @@ BEGIN
         @first_hash = i.request_hash
     FROM [dbo].[api_broker_idempotency] AS i
     WHERE i.owner = @requested_by
+        AND i.app_role = COALESCE(@app_role, N'')
         AND i.[key] = @idempotency_key
         AND i.expires_at > @now;
     IF @first_hash IS NOT NULL
@@ -146,6 +175,7 @@ BEGIN
             BEGIN TRANSACTION;
         DELETE FROM [dbo].[api_broker_idempotency]
         WHERE owner = @requested_by
+            AND app_role = COALESCE(@app_role, N'')
             AND [key] = @idempotency_key
             AND expires_at <= @now;
         INSERT INTO [dbo].[api_broker_call] (
@@ -197,12 +227,14 @@ BEGIN
         SET @id = SCOPE_IDENTITY();
         INSERT INTO [dbo].[api_broker_idempotency] (
             owner,
+            app_role,
             [key],
             request_hash,
             request_id,
             expires_at)
         SELECT
             @requested_by,
+            COALESCE(@app_role, N''),
             @idempotency_key,
             @hash,
             @id,
@@ -236,6 +268,7 @@ BEGIN
         @first_hash = i.request_hash
     FROM [dbo].[api_broker_idempotency] AS i
     WHERE i.owner = @requested_by
+        AND i.app_role = COALESCE(@app_role, N'')
         AND i.[key] = @idempotency_key
         AND i.expires_at > @now;
     RETURN CASE

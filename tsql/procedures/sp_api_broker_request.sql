@@ -24,7 +24,8 @@ Return codes
     5 not sent, nothing was stored; see @error
     6 unknown: the link broke after the request may have been stored; call again with the same idempotency key
 Errors
-    54001-54005, 54030-54043, 54062, 54081, and those of sp_api_request for N'http': misuse. Nothing was stored.
+    54001-54005, 54030-54043, 54062, 54072, 54074, and those of sp_api_request for N'http': misuse, or not
+    allowed. Nothing was stored.
 Locks
     The wait holds the caller's connection, transaction and locks for at most @wait. The procedure itself leaves no
     lock behind but a shared lock on the row of api_broker_secret where the caller's level keeps those; nobody ever
@@ -66,6 +67,8 @@ BEGIN
         @body nvarchar(max),
         @binary bit,
         @lane nvarchar(200),
+        @app_role nvarchar(100),
+        @credential nvarchar(4000),
         @link nvarchar(128),
         @max_wait int,
         @max_body int,
@@ -111,8 +114,7 @@ BEGIN
         IF @type IS NULL
             OR LEN(@type) NOT BETWEEN 1 AND 50
             OR PATINDEX(N'%[^a-z0-9._-]%', @type COLLATE Latin1_General_100_BIN2) > 0
-            OR @type = N'probe'
-            THROW 54041, N'@type must have 1 to 50 lower-case letters, digits, dots, underscores or hyphens, and not be probe.', 1;
+            THROW 54041, N'@type must have 1 to 50 lower-case letters, digits, dots, underscores or hyphens.', 1;
         IF @json IS NULL OR ISJSON(@json) = 0
             THROW 54042, N'@json must be a JSON object or array.', 1;
 
@@ -121,14 +123,15 @@ BEGIN
             IF EXISTS (
                     SELECT 1
                     FROM OPENJSON(@json) AS j
-                    WHERE j.[key] NOT IN (N'url', N'method', N'headers', N'body', N'binary'))
-                THROW 54042, N'@json for the type http may hold url, method, headers, body and binary, and nothing else.', 1;
+                    WHERE j.[key] NOT IN (N'url', N'method', N'headers', N'body', N'binary', N'credential'))
+                THROW 54042, N'@json for the type http may hold url, method, headers, body, binary and credential, and nothing else.', 1;
             SELECT
                 @url = j.url,
                 @method = COALESCE(j.method, N'GET'),
                 @headers = COALESCE(j.headers, j.headers_text),
                 @body = j.body,
-                @binary = COALESCE(j.[binary], 0)
+                @binary = COALESCE(j.[binary], 0),
+                @credential = j.credential
             FROM OPENJSON(@json)
             WITH (
                 url nvarchar(max) N'$.url',
@@ -136,7 +139,8 @@ BEGIN
                 headers nvarchar(max) N'$.headers' AS JSON,
                 headers_text nvarchar(max) N'$.headers',
                 body nvarchar(max) N'$.body',
-                [binary] bit N'$.binary'
+                [binary] bit N'$.binary',
+                credential nvarchar(4000) N'$.credential'
             ) AS j;
 
             -- The inner call must see the caller's XACT_ABORT, which decides what a cancelled wait leaves behind.
@@ -153,6 +157,7 @@ BEGIN
                 @max_attempts = @max_attempts,
                 @priority = @priority,
                 @idempotency_key = @idempotency_key,
+                @credential = @credential,
                 @expires_ms = @expires_ms,
                 @due_ms = @due_ms,
                 @on_complete = @on_complete,
@@ -192,14 +197,19 @@ BEGIN
             THROW 54038, N'@on_commit = 1 sends with the commit, so there is nothing to wait for: @wait must be 0.', 1;
         IF DATALENGTH(@json) > @max_body OR DATALENGTH(@body_binary) > @max_body
             THROW 54040, N'The body is larger than the setting max_body_bytes; text counts two bytes a character.', 1;
-        IF @on_complete IS NOT NULL
-            THROW 54081, N'@on_complete is not available in this version and must be NULL.', 1;
+        EXEC [dbo].[sp_api_broker_authorize]
+            @type = @type,
+            @on_complete = @on_complete,
+            @app_role = @app_role OUTPUT;
 
-        SET @lane = CASE
-            WHEN @priority = N'low' THEN N'api.low'
-            WHEN @priority = N'normal' OR @wait = 0 THEN N'api.normal'
-            ELSE N'api.wait'
-        END;
+        SET @lane = CONCAT(
+            CASE
+                WHEN @priority = N'low' THEN N'api.low'
+                WHEN @priority = N'normal' OR @wait = 0 THEN N'api.normal'
+                ELSE N'api.wait'
+            END,
+            N'.',
+            @type);
         EXEC @code = [dbo].[sp_api_broker_send]
             @type = @type,
             @json = @json,
@@ -210,6 +220,8 @@ BEGIN
             @max_attempts = @max_attempts,
             @attempt_timeout_ms = @timeout_ms,
             @idempotency_key = @idempotency_key,
+            @app_role = @app_role,
+            @on_complete = @on_complete,
             @on_commit = @on_commit,
             @link = @link,
             @secret = @secret,
@@ -239,6 +251,7 @@ BEGIN
         RETURN @code;
     END TRY
     BEGIN CATCH
+        SET XACT_ABORT OFF; -- thrown under ON, an error would doom the caller's transaction
         IF @trancount = 0 AND @@TRANCOUNT > 0
             ROLLBACK TRANSACTION;
         IF ERROR_NUMBER() BETWEEN 54000 AND 54099 OR XACT_STATE() = -1 OR @@TRANCOUNT < @trancount

@@ -13,9 +13,11 @@ Purpose
     Max types may travel in; only ints travel out (error 7396).
     The linked login may run this one procedure, and so may call it with forged arguments; @tag is what it cannot make.
 Parameters
-    those of the request, checked by the caller's verb
+    @verb                     request, batch, cancel or probe
+    the others                those of the request, checked by the caller's verb
     @tag                      HASHBYTES over the secret and every argument
-    @idout                    output: of the request; with @type = N'probe' the session's id, and nothing is stored
+    @idout                    output: of the request; of a batch how many it has; of a cancellation the code of
+                              sp_api_cancel; of a probe the session's id, and nothing is stored
     @rc                       output: 0 stored; else the number of the error
 Return codes
     0
@@ -25,13 +27,14 @@ Locks
     Two inserted rows, three with an idempotency key, in a transaction of its own that commits before it returns.
 */
 CREATE OR ALTER PROCEDURE [dbo].[sp_api_broker_request_linked_server]
+    @verb nvarchar(20),
     @type nvarchar(50),
     @json nvarchar(max),
     @body varbinary(max) = NULL,
     @lane nvarchar(200),
     @requested_by nvarchar(128),
     @app_user nvarchar(128) = NULL,
-    @app_role nvarchar(128) = NULL,
+    @app_role nvarchar(100) = NULL,
     @session_id int,
     @transaction_id bigint = NULL,
     @due_ms int = NULL,
@@ -39,7 +42,7 @@ CREATE OR ALTER PROCEDURE [dbo].[sp_api_broker_request_linked_server]
     @max_attempts int,
     @attempt_timeout_ms int,
     @idempotency_key nvarchar(200) = NULL,
-    @on_complete nvarchar(256) = NULL,
+    @on_complete nvarchar(128) = NULL,
     @redrive_of bigint = NULL,
     @message_id uniqueidentifier,
     @tag varbinary(32),
@@ -57,6 +60,7 @@ BEGIN
 
     BEGIN TRY
         EXEC @rc = [dbo].[sp_api_broker_enqueue]
+            @verb = @verb,
             @type = @type,
             @json = @json,
             @body = @body,

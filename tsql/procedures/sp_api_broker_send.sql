@@ -7,12 +7,18 @@ Procedure sp_api_broker_send: gets a checked request out of the door.
 
 Purpose
     Internal. Inside a transaction the request leaves through the loopback linked server, a session of its own that
-    commits at once; otherwise, and with @on_commit = 1, it is stored right here.
+    commits at once; otherwise, and with @on_commit = 1, it is stored right here. A batch of requests and a cancellation
+    go the same way.
 Parameters
     those of the request, checked by the calling verb
+    @verb                     request, batch or cancel
+    @app_role                 as sp_api_broker_identity has it
+    @redrive_of               the request that this one repeats, or that is called off
+    @message_id               of the queue row, or the id of the batch; made here when it is not given
     @link                     the linked server; NULL where there is none
     @secret                   for the tag; needed inside a transaction
-    @id                       output: of the request
+    @id                       output: of the request; of a batch how many it has; of a cancellation the code of
+                              sp_api_cancel
     @error                    output: why it was not sent
 Return codes
     0 sent
@@ -33,11 +39,16 @@ CREATE OR ALTER PROCEDURE [dbo].[sp_api_broker_send]
     @max_attempts int,
     @attempt_timeout_ms int,
     @idempotency_key nvarchar(200),
+    @app_role nvarchar(100),
+    @on_complete nvarchar(128),
     @on_commit bit,
     @link nvarchar(128),
     @secret varbinary(32),
     @id bigint OUTPUT,
-    @error nvarchar(2048) OUTPUT
+    @error nvarchar(2048) OUTPUT,
+    @verb nvarchar(20) = N'request',
+    @message_id uniqueidentifier = NULL,
+    @redrive_of bigint = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -47,18 +58,17 @@ BEGIN
         @tag varbinary(32),
         @number int,
         @four_part nvarchar(800),
-        @message_id uniqueidentifier = NEWID(),
         @requested_by nvarchar(128) = ORIGINAL_LOGIN(),
         @app_user nvarchar(128) = CONVERT(nvarchar(128), SESSION_CONTEXT(N'app_user')),
-        @app_role nvarchar(128),
-        @on_complete nvarchar(256),
-        @redrive_of bigint,
         @session_id int = @@SPID,
         @transaction_id bigint;
+
+    SET @message_id = COALESCE(@message_id, NEWID());
 
     IF @@TRANCOUNT = 0 OR @on_commit = 1
     BEGIN
         EXEC @rc = [dbo].[sp_api_broker_enqueue]
+            @verb = @verb,
             @type = @type,
             @json = @json,
             @body = @body,
@@ -92,7 +102,7 @@ BEGIN
         SET @tag = HASHBYTES(
             N'SHA2_256',
             @secret + CONVERT(varbinary(max), CONCAT(
-                @type, N'|', @lane, N'|', @message_id, N'|', @due_ms, N'|', @expires_ms, N'|', @max_attempts, N'|',
+                @verb, N'|', @type, N'|', @lane, N'|', @message_id, N'|', @due_ms, N'|', @expires_ms, N'|', @max_attempts, N'|',
                 @attempt_timeout_ms, N'|', @session_id, N'|', @transaction_id, N'|', @redrive_of, N'|',
                 DATALENGTH(@requested_by), N'|', DATALENGTH(@app_user), N'|', DATALENGTH(@app_role), N'|',
                 DATALENGTH(@idempotency_key), N'|', DATALENGTH(@on_complete), N'|', DATALENGTH(@json), N'|',
@@ -101,6 +111,7 @@ BEGIN
 
         BEGIN TRY
             EXEC @returned = @four_part
+                @verb = @verb,
                 @type = @type,
                 @json = @json,
                 @body = @body,

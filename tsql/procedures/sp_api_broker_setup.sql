@@ -63,15 +63,16 @@ BEGIN
         @other_session bigint,
         @failure nvarchar(2048),
         @text nvarchar(2048),
-        @type nvarchar(50) = N'probe',
+        @verb nvarchar(20) = N'probe',
+        @type nvarchar(50) = N'http',
         @lane nvarchar(200) = N'api.normal',
         @json nvarchar(max) = N'{}',
         @body varbinary(max),
         @requested_by nvarchar(128) = ORIGINAL_LOGIN(),
         @app_user nvarchar(128),
-        @app_role nvarchar(128),
+        @app_role nvarchar(100),
         @idempotency_key nvarchar(200),
-        @on_complete nvarchar(256),
+        @on_complete nvarchar(128),
         @redrive_of bigint,
         @due_ms int,
         @expires_ms int = 1000,
@@ -146,7 +147,7 @@ BEGIN
     SET @tag = HASHBYTES(
         N'SHA2_256',
         @secret + CONVERT(varbinary(max), CONCAT(
-            @type, N'|', @lane, N'|', @message_id, N'|', @due_ms, N'|', @expires_ms, N'|', @max_attempts, N'|',
+            @verb, N'|', @type, N'|', @lane, N'|', @message_id, N'|', @due_ms, N'|', @expires_ms, N'|', @max_attempts, N'|',
             @attempt_timeout_ms, N'|', @session_id, N'|', @transaction_id, N'|', @redrive_of, N'|',
             DATALENGTH(@requested_by), N'|', DATALENGTH(@app_user), N'|', DATALENGTH(@app_role), N'|',
             DATALENGTH(@idempotency_key), N'|', DATALENGTH(@on_complete), N'|', DATALENGTH(@json), N'|',
@@ -154,6 +155,7 @@ BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
         EXEC @returned = @four_part
+            @verb = @verb,
             @type = @type,
             @json = @json,
             @body = @body,

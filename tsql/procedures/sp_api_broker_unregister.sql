@@ -6,7 +6,8 @@ GO
 Procedure sp_api_broker_unregister: a worker process takes its leave.
 
 Purpose
-    Callers then know at once that it is gone, instead of when its last heartbeat is too old. A missing row is fine.
+    Callers then know at once that it is gone, instead of when its last heartbeat is too old. What it knew about hosts
+    goes with it. A missing row is fine.
 Parameters
     @worker_id                as registered
 Return codes
@@ -14,7 +15,7 @@ Return codes
 Errors
     None of its own.
 Locks
-    The worker's own row.
+    The worker's own rows.
 */
 CREATE OR ALTER PROCEDURE [dbo].[sp_api_broker_unregister]
     @worker_id nvarchar(200)
@@ -26,6 +27,8 @@ BEGIN
 
     DELETE FROM [dbo].[api_broker_worker]
     WHERE id = @worker_id;
+    DELETE FROM [dbo].[api_broker_host]
+    WHERE worker_id = @worker_id;
     RETURN 0;
 END;
 GO

@@ -6,7 +6,7 @@ GO
 Procedure sp_api_broker_wait: waits for a reply, for a bounded time.
 
 Purpose
-    Internal. Looks once; with @wait > 0 asks whether a live worker serves the type, takes one of the waiter slots, and
+    Internal. Looks once for one reply, or for some of a batch; with @wait > 0 asks whether a live worker serves the type, takes one of the waiter slots, and
     polls the reply by its primary key. WAITFOR moves in steps of 10/3 ms, so the pauses are 3, 3, 7, 10, ... 100 ms,
     and never one past the deadline.
 Parameters
@@ -14,6 +14,7 @@ Parameters
     @wait                     in ms, 0 looks once
     @started                  when the caller's call began; the deadline is @wait later
     @alive_ms, @max_waiters   settings
+    @batch_id, @want          instead of @id: of a batch, and how many of its replies to wait for
     @options                  @@OPTIONS of the caller: under XACT_ABORT ON a cancelled wait must end the transaction
 Return codes
     0 the reply is there
@@ -34,12 +35,15 @@ CREATE OR ALTER PROCEDURE [dbo].[sp_api_broker_wait]
     @started datetime2(7),
     @alive_ms int,
     @max_waiters int,
-    @options int
+    @options int,
+    @batch_id uniqueidentifier = NULL,
+    @want int = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     DECLARE
-        @state nvarchar(16),
+        @there int,
+        @need int = COALESCE(@want, 1),
         @own bit = 0,
         @code int = 1,
         @slot int,
@@ -53,10 +57,17 @@ BEGIN
         @step int,
         @pause datetime;
 
-    SELECT @state = r.state
-    FROM [dbo].[api_broker_reply] AS r WITH (READCOMMITTEDLOCK, READPAST)
-    WHERE r.request_id = @id;
-    IF @state IS NOT NULL
+    IF @batch_id IS NULL
+        SELECT @there = COUNT(*)
+        FROM [dbo].[api_broker_reply] AS r WITH (READCOMMITTEDLOCK, READPAST)
+        WHERE r.request_id = @id;
+    ELSE
+        SELECT @there = COUNT(*)
+        FROM [dbo].[api_broker_batch] AS b WITH (READCOMMITTEDLOCK)
+        INNER JOIN [dbo].[api_broker_reply] AS r WITH (READCOMMITTEDLOCK, READPAST)
+            ON r.request_id = b.request_id
+        WHERE b.batch_id = @batch_id;
+    IF @there >= @need
         RETURN 0;
     IF @wait = 0
         RETURN 1;
@@ -86,7 +97,7 @@ BEGIN
             @LockMode = N'Exclusive',
             @LockOwner = N'Transaction',
             @LockTimeout = 0,
-            @DbPrincipal = N'public';
+            @DbPrincipal = N'api_broker_caller';
         IF @granted >= 0
             BREAK;
         SET @slot = (@slot + 1) % @max_waiters;
@@ -114,10 +125,17 @@ BEGIN
         SET @pause = DATEADD(millisecond, @step, 0);
         WAITFOR DELAY @pause;
 
-        SELECT @state = r.state
-        FROM [dbo].[api_broker_reply] AS r WITH (READCOMMITTEDLOCK, READPAST)
-        WHERE r.request_id = @id;
-        IF @state IS NOT NULL
+        IF @batch_id IS NULL
+            SELECT @there = COUNT(*)
+            FROM [dbo].[api_broker_reply] AS r WITH (READCOMMITTEDLOCK, READPAST)
+            WHERE r.request_id = @id;
+        ELSE
+            SELECT @there = COUNT(*)
+            FROM [dbo].[api_broker_batch] AS b WITH (READCOMMITTEDLOCK)
+            INNER JOIN [dbo].[api_broker_reply] AS r WITH (READCOMMITTEDLOCK, READPAST)
+                ON r.request_id = b.request_id
+            WHERE b.batch_id = @batch_id;
+        IF @there >= @need
             SET @code = 0;
         IF @slept > 0 AND @ticks < 30
             SET @ticks += 1;
@@ -127,7 +145,7 @@ BEGIN
     EXEC sys.sp_releaseapplock
         @Resource = @resource,
         @LockOwner = N'Transaction',
-        @DbPrincipal = N'public';
+        @DbPrincipal = N'api_broker_caller';
     IF @own = 1
         COMMIT TRANSACTION;
     RETURN @code;

@@ -6,8 +6,8 @@ GO
 Procedure sp_api_collect: the answer of an earlier request, later.
 
 Purpose
-    Looks once, or waits like the call itself did. A request belongs to the login that made it, and to db_owner and
-    api_broker_admin; to anyone else its id is unknown.
+    Looks once, or waits like the call itself did. A request belongs to the login and the app role that
+    made it, and to db_owner and api_broker_admin; to anyone else its id is unknown.
 Parameters
     @id                       of the request
     @wait                     in ms; 0 looks once
@@ -50,6 +50,8 @@ BEGIN
 
     DECLARE
         @type nvarchar(50),
+        @admin bit,
+        @app_role nvarchar(100),
         @max_wait int,
         @max_waiters int,
         @alive_ms int,
@@ -91,12 +93,14 @@ BEGIN
         IF @wait IS NULL OR @wait NOT BETWEEN 0 AND @max_wait
             THROW 54030, N'@wait must be from 0 to the setting max_wait_ms, in milliseconds.', 1;
 
+        EXEC @admin = [dbo].[sp_api_broker_identity]
+            @app_role = @app_role OUTPUT;
         SELECT @type = c.type
         FROM [dbo].[api_broker_call] AS c
         WHERE c.id = @id
-            AND (c.requested_by = ORIGINAL_LOGIN()
-                OR IS_ROLEMEMBER(N'db_owner') = 1
-                OR IS_ROLEMEMBER(N'api_broker_admin') = 1);
+            AND (@admin = 1
+                OR (c.requested_by = ORIGINAL_LOGIN()
+                    AND COALESCE(c.app_role, N'') = COALESCE(@app_role, N'')));
         IF @type IS NULL
             RETURN 7;
 

@@ -9,10 +9,13 @@ Purpose
     The public signature of the framework in whose setting this broker was first described, so that its callers run
     unchanged. It waits up to 30 s, which the setting max_wait_ms must allow.
 Parameters
-    @url, @headers, @method, @body   as in sp_api_request
+    @url, @headers, @body     as in sp_api_request
+    @method                   NULL means GET
     @status, @response        the answer
     @binary_response          the answer's bytes
     @binary                   1 wants bytes in @binary_response, whatever the content type
+    @error                    why there is no answer
+    @id                       of the request, to collect by
 Return codes
     0 completed, whatever the status of the answer
     1 pending; collect by @id
@@ -29,17 +32,20 @@ Locks
 CREATE OR ALTER PROCEDURE [dbo].[sp_api_fetch]
     @url nvarchar(max),
     @headers nvarchar(max) = NULL,
-    @method nvarchar(100) = N'GET',
+    @method nvarchar(100) = NULL,
     @body nvarchar(max) = NULL,
     @status int = NULL OUTPUT,
     @response nvarchar(max) = NULL OUTPUT,
     @binary_response varbinary(max) = NULL OUTPUT,
-    @binary bit = 0
+    @binary bit = 0,
+    @error nvarchar(2048) = NULL OUTPUT,
+    @id bigint = NULL OUTPUT
 AS
 BEGIN
     SET NOCOUNT ON;
     DECLARE @code int;
 
+    SET @method = COALESCE(@method, N'GET');
     EXEC @code = [dbo].[sp_api_request]
         @url = @url,
         @method = @method,
@@ -49,7 +55,9 @@ BEGIN
         @binary = @binary,
         @status = @status OUTPUT,
         @response = @response OUTPUT,
-        @response_binary = @binary_response OUTPUT;
+        @response_binary = @binary_response OUTPUT,
+        @error = @error OUTPUT,
+        @id = @id OUTPUT;
     RETURN @code;
 END;
 GO

@@ -18,10 +18,10 @@ Parameters
     @max_attempts             how often it may be started; by default the setting default_max_attempts
     @priority                 N'normal' or N'low'; by default callers who wait go first
     @idempotency_key          the same key and request again get the first request
-    @credential               not available yet, must be NULL
+    @credential               the name of a credential; its secret lives with the worker
     @expires_ms               how long it may wait to be started; by default the setting default_expires_ms
     @due_ms                   how long it is held back before it may be started
-    @on_complete              not available yet, must be NULL
+    @on_complete              the name of a registered completion procedure, which runs once the reply is there
     @on_commit                1 sends with the caller's commit instead of at once; @wait must be 0
     @status, @response, @response_headers, @response_binary   the answer; text or bytes
     @error                    why there is none
@@ -36,7 +36,8 @@ Return codes
     5 not sent, nothing was stored; see @error
     6 unknown: the link broke after the request may have been stored; call again with the same idempotency key
 Errors
-    54001-54005, 54010-54015, 54020-54027, 54030-54040, 54043, 54062, 54080, 54081: misuse. Nothing was stored.
+    54001-54005, 54010-54015, 54020-54027, 54030-54040, 54043, 54062, 54070, 54071, 54073, 54074: misuse, or not
+    allowed. Nothing was stored.
 Locks
     The wait holds the caller's connection, transaction and locks for at most @wait. The procedure itself leaves no
     lock behind but a shared lock on the row of api_broker_secret where the caller's level keeps those; nobody ever
@@ -78,12 +79,11 @@ BEGIN
     SET LOCK_TIMEOUT 1000;
 
     DECLARE
-        @address nvarchar(4000),
-        @authority nvarchar(4000),
-        @colon int,
-        @host nvarchar(4000),
-        @port nvarchar(4000),
-        @fault int,
+        @scheme nvarchar(5),
+        @host nvarchar(253),
+        @port int,
+        @path nvarchar(4000),
+        @app_role nvarchar(100),
         @json nvarchar(max),
         @lane nvarchar(200),
         @link nvarchar(128),
@@ -135,102 +135,15 @@ BEGIN
             THROW 54005, N'The broker is not deployed completely: api_broker_setting or api_broker_secret has no row. Deploy again.', 1;
 
         -- What was asked for.
-        IF @url IS NULL OR @url = N''
-            THROW 54010, N'@url is missing.', 1;
-        IF DATALENGTH(@url) > 8000
-            THROW 54013, N'@url is longer than 4,000 characters.', 1;
-        SET @address = @url;
-        IF LOWER(LEFT(@address, 7)) <> N'http://' AND LOWER(LEFT(@address, 8)) <> N'https://'
-            THROW 54011, N'@url must begin with http:// or https://.', 1;
-        SET @authority = SUBSTRING(@address, CHARINDEX(N'://', @address) + 3, 4000);
-        SET @authority = LEFT(@authority, PATINDEX(N'%[/?#]%', @authority + N'/') - 1);
-        IF CHARINDEX(N'@', @authority) > 0
-            THROW 54014, N'@url must not hold a user name or a password.', 1;
-        SET @colon = CASE
-            WHEN LEFT(@authority, 1) = N'[' THEN CHARINDEX(N']', @authority) + 1
-            ELSE CHARINDEX(N':', @authority + N':')
-        END;
-        SELECT
-            @host = LEFT(@authority, @colon - 1),
-            @port = SUBSTRING(@authority, @colon, 4000);
-        IF @host = N''
-            OR PATINDEX(N'%[^!-~]%', @address COLLATE Latin1_General_100_BIN2) > 0
-            OR PATINDEX(N'%[\"<>^`{|}]%', @address COLLATE Latin1_General_100_BIN2) > 0
-            OR @address + N'  ' COLLATE Latin1_General_100_BIN2 LIKE N'%[%][^0-9A-Fa-f]%'
-            OR @address + N'  ' COLLATE Latin1_General_100_BIN2 LIKE N'%[%]_[^0-9A-Fa-f]%'
-            OR (LEFT(@host, 1) <> N'[' AND @host COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9A-Za-z._~-]%')
-            OR (LEFT(@host, 1) = N'[' AND @host NOT LIKE N'[[]%:%]')
-            OR (LEFT(@host, 1) = N'[' AND SUBSTRING(@host, 2, 4000) COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9A-Fa-f:.]%]')
-            OR (@port <> N'' AND @port COLLATE Latin1_General_100_BIN2 NOT LIKE N':[0-9]%')
-            OR LEN(@port) > 6
-            OR SUBSTRING(@port, 2, 5) COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9]%'
-            OR TRY_CONVERT(int, SUBSTRING(@port, 2, 5)) > 65535
-            OR @port LIKE N':0%'
-            THROW 54012, N'@url is malformed. It needs a host, at most a port from 1 to 65535, and only printable ASCII; encode the rest as %XX.', 1;
-        SET @method = RTRIM(UPPER(@method COLLATE Latin1_General_100_BIN2));
-        IF @method IS NULL OR @method NOT IN (N'GET', N'HEAD', N'POST', N'PUT', N'PATCH', N'DELETE', N'OPTIONS')
-            THROW 54015, N'@method must be GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.', 1;
-
-        IF @headers IS NOT NULL
-        BEGIN
-            IF DATALENGTH(@headers) > 32768
-                THROW 54026, N'@headers is longer than 16,384 characters.', 1;
-            IF ISJSON(@headers) = 0
-                OR LEFT(LTRIM(REPLACE(REPLACE(REPLACE(@headers, NCHAR(9), N' '), NCHAR(10), N' '), NCHAR(13), N' ')), 1) <> N'{'
-                THROW 54020, N'@headers must be a JSON object such as {"Accept":"text/plain"}.', 1;
-
-            SELECT @fault = MIN(CASE
-                    WHEN h.[type] NOT IN (1, 2, 3)
-                        THEN 54021
-                    WHEN PATINDEX(N'%[^ -~]%', CONCAT(h.[key], h.[value]) COLLATE Latin1_General_100_BIN2) > 0
-                        THEN CASE
-                            WHEN UNICODE(SUBSTRING(
-                                    CONCAT(h.[key], h.[value]),
-                                    PATINDEX(N'%[^ -~]%', CONCAT(h.[key], h.[value]) COLLATE Latin1_General_100_BIN2),
-                                    1)) IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-                                        21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 127)
-                                THEN 54022
-                            ELSE 54023
-                        END
-                    WHEN DATALENGTH(h.[key]) = 0
-                        OR PATINDEX(N'%[^!#$%&''*+.0-9A-Z^_`a-z|~-]%', h.[key] COLLATE Latin1_General_100_BIN2) > 0
-                        THEN 54025
-                    WHEN LOWER(h.[key]) IN (N'host', N'content-length', N'transfer-encoding', N'connection', N'te',
-                            N'trailer', N'upgrade', N'keep-alive', N'proxy-connection', N'expect')
-                        THEN 54027
-                    WHEN @sensitive = 0
-                        AND (LOWER(h.[key]) IN (N'authorization', N'proxy-authorization', N'cookie', N'set-cookie')
-                            OR LOWER(h.[key]) LIKE N'%api-key%'
-                            OR LOWER(h.[key]) LIKE N'%api[_]key%'
-                            OR LOWER(h.[key]) LIKE N'%apikey%'
-                            OR LOWER(h.[key]) LIKE N'%token%'
-                            OR LOWER(h.[key]) LIKE N'%secret%'
-                            OR LOWER(h.[key]) LIKE N'%password%')
-                        THEN 54024
-                    ELSE 99999 -- no fault; NULL would make MIN warn (8153)
-                END)
-            FROM OPENJSON(@headers) AS h;
-
-            SET @fault = NULLIF(@fault, 99999);
-            IF @fault IS NULL AND EXISTS (
-                    SELECT LOWER(h.[key])
-                    FROM OPENJSON(@headers) AS h
-                    GROUP BY LOWER(h.[key])
-                    HAVING COUNT(*) > 1)
-                SET @fault = 54025;
-            IF @fault = 54021
-                THROW 54021, N'@headers must be flat: every value a string, a number or a boolean.', 1;
-            IF @fault = 54022
-                THROW 54022, N'@headers holds a line break or another control character.', 1;
-            IF @fault = 54023
-                THROW 54023, N'@headers holds a character outside ASCII.', 1;
-            IF @fault = 54024
-                THROW 54024, N'@headers holds a secret (Authorization, Cookie or a key), which would be stored. Use @credential, or let an admin set allow_sensitive_headers.', 1;
-            IF @fault = 54025
-                THROW 54025, N'@headers holds a name that is no header name, or one name twice.', 1;
-            IF @fault = 54027
-                THROW 54027, N'@headers holds a header that the worker sets itself, such as Host or Content-Length.', 1;
-        END;
+        EXEC [dbo].[sp_api_broker_check_http]
+            @url = @url,
+            @method = @method OUTPUT,
+            @headers = @headers,
+            @sensitive = @sensitive,
+            @scheme = @scheme OUTPUT,
+            @host = @host OUTPUT,
+            @port = @port OUTPUT,
+            @path = @path OUTPUT;
 
         -- Under which limits.
         IF @wait IS NULL OR @wait NOT BETWEEN 0 AND @max_wait
@@ -259,10 +172,16 @@ BEGIN
             THROW 54039, N'Give @body or @body_binary, not both.', 1;
         IF DATALENGTH(@body) > @max_body OR DATALENGTH(@body_binary) > @max_body
             THROW 54040, N'The body is larger than the setting max_body_bytes; text counts two bytes a character.', 1;
-        IF @credential IS NOT NULL
-            THROW 54080, N'@credential is not available in this version and must be NULL.', 1;
-        IF @on_complete IS NOT NULL
-            THROW 54081, N'@on_complete is not available in this version and must be NULL.', 1;
+        EXEC [dbo].[sp_api_broker_authorize]
+            @type = N'http',
+            @scheme = @scheme,
+            @host = @host,
+            @port = @port,
+            @path = @path,
+            @method = @method,
+            @credential = @credential,
+            @on_complete = @on_complete,
+            @app_role = @app_role OUTPUT;
 
         SELECT
             @lane = CASE
@@ -271,11 +190,12 @@ BEGIN
                 ELSE N'api.wait'
             END,
             @json = CONCAT(
-                N'{"url":"', @address,
+                N'{"url":"', @url,
                 N'","method":"', @method, N'"',
                 N',"headers":' + @headers,
                 N',"body":"' + STRING_ESCAPE(@body, N'json') + N'"',
                 N',"idempotency_key":"' + STRING_ESCAPE(@idempotency_key, N'json') + N'"',
+                N',"credential":"' + @credential + N'"',
                 CASE WHEN @binary = 1 THEN N',"binary":true' END,
                 N'}');
 
@@ -289,6 +209,8 @@ BEGIN
             @max_attempts = @max_attempts,
             @attempt_timeout_ms = @timeout_ms,
             @idempotency_key = @idempotency_key,
+            @app_role = @app_role,
+            @on_complete = @on_complete,
             @on_commit = @on_commit,
             @link = @link,
             @secret = @secret,

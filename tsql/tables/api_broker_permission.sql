@@ -6,20 +6,25 @@ GO
 Table api_broker_permission: which role may use which endpoint, job type and credential.
 
 Purpose
-    principal is a database role, or an app role where is_app_role is 1. Database roles are the boundary, app roles a
-    convenience.
-    This version does not read the table yet, so it takes no row: the check ending in _not_read_yet refuses every
-    insert, and goes when the feature comes. A rule that is stored and not obeyed would be worse than none.
+    Without a row nobody but db_owner and api_broker_admin may. A row with is_app_role = 0 gives a database role (or
+    public, which is everybody who may call) the right. A row with is_app_role = 1 restricts: a session whose
+    SESSION_CONTEXT key app_role was set read-only needs one for its app role as well. An app role never adds a right,
+    because a session can give itself any.
+Columns
+    principal                 the name of a database role, public, or of an app role
+    kind                      endpoint, type or credential
+    name                      of the endpoint, the job type or the credential; * for all of the kind
 Locks
-    Read only, by callers.
+    Read only, by callers, for the moment of the read.
 */
 IF OBJECT_ID(N'[dbo].[api_broker_permission]', N'U') IS NULL
     CREATE TABLE [dbo].[api_broker_permission] (
         principal nvarchar(128) COLLATE Latin1_General_100_BIN2 NOT NULL,
-        is_app_role bit NOT NULL,
-        kind nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL,
-        name nvarchar(128) COLLATE Latin1_General_100_BIN2 NOT NULL
-            CONSTRAINT api_broker_permission_not_read_yet CHECK (1 = 0),
+        is_app_role bit NOT NULL
+            CONSTRAINT api_broker_permission_app_df DEFAULT (0),
+        kind nvarchar(16) COLLATE Latin1_General_100_BIN2 NOT NULL
+            CONSTRAINT api_broker_permission_kind_ck CHECK (kind IN (N'endpoint', N'type', N'credential')),
+        name nvarchar(128) COLLATE Latin1_General_100_BIN2 NOT NULL,
         CONSTRAINT api_broker_permission_pk PRIMARY KEY CLUSTERED (principal, is_app_role, kind, name)
     );
 GO

@@ -7,7 +7,8 @@ View api_broker_request: a request and its reply in one row.
 
 Purpose
     SELECT json_out FROM api_broker_request WHERE id = @id, and everything else there is to know about a request. A
-    reader sees its own requests, by original login; db_owner and api_broker_admin see all.
+    reader sees its own requests, by original login and app role; db_owner and api_broker_admin see all. A view cannot
+    tell whether the app role was set read-only: database roles are the boundary, app roles are a convenience.
 Columns
     state                     queued or running as long as there is no reply, then the reply's
 Locks
@@ -53,7 +54,8 @@ LEFT JOIN [dbo].[api_broker_reply] AS r
     ON r.request_id = c.id
 LEFT JOIN [dbo].[asyncresponse_transport_messages] AS m WITH (NOLOCK)
     ON m.id = c.message_id
-WHERE c.requested_by = ORIGINAL_LOGIN()
+WHERE (c.requested_by = ORIGINAL_LOGIN()
+        AND (c.app_role IS NULL OR c.app_role = CONVERT(nvarchar(100), SESSION_CONTEXT(N'app_role'))))
     OR IS_ROLEMEMBER(N'db_owner') = 1
     OR IS_ROLEMEMBER(N'api_broker_admin') = 1;
 GO

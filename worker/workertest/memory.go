@@ -43,7 +43,22 @@ type Memory struct {
 	workers map[string]loopbroker.WorkerInfo // guarded by mu
 	buried  map[int64]string                 // guarded by mu; reasons
 	counts  map[string]int                   // guarded by mu; calls of each method
+	hosts   []loopbroker.HostState           // guarded by mu; of the last beat with news
+	policy  loopbroker.Policy                // guarded by mu
+	after   map[int64]*completion            // guarded by mu; by request
 }
+
+// completion is the completion procedure of a request.
+type completion struct {
+	run      func(context.Context) error
+	timeout  time.Duration
+	token    loopbroker.UUID // zero if free
+	due      time.Time       // zero until there is a reply
+	attempts int
+}
+
+// completionAttempts is how often a completion procedure is run.
+const completionAttempts = 3
 
 // row is one row of the queue.
 type row struct {
@@ -57,12 +72,15 @@ type row struct {
 	token       loopbroker.UUID
 	attempts    int
 	cancelled   bool
+	misplaced   bool
 }
 
 var (
-	_ loopbroker.Queue    = (*Memory)(nil)
-	_ loopbroker.Registry = (*Memory)(nil)
-	_ loopbroker.Janitor  = (*Memory)(nil)
+	_ loopbroker.Queue        = (*Memory)(nil)
+	_ loopbroker.Registry     = (*Memory)(nil)
+	_ loopbroker.Janitor      = (*Memory)(nil)
+	_ loopbroker.Completer    = (*Memory)(nil)
+	_ loopbroker.PolicySource = (*Memory)(nil)
 )
 
 // NewMemory returns an empty store.
@@ -77,6 +95,7 @@ func NewMemory() *Memory {
 		workers:   map[string]loopbroker.WorkerInfo{},
 		buried:    map[int64]string{},
 		counts:    map[string]int{},
+		after:     map[int64]*completion{},
 	}
 }
 
@@ -119,6 +138,20 @@ func (m *Memory) Enqueue(r loopbroker.Request) int64 {
 	m.calls[m.nextID] = r
 	m.rows[q.messageID] = q
 	return m.nextID
+}
+
+// EnqueueMisplaced is Enqueue for a request whose row was put where every worker
+// looks, whatever its type.
+func (m *Memory) EnqueueMisplaced(r loopbroker.Request) int64 {
+	id := m.Enqueue(r)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, q := range m.rows {
+		if q.requestID == id {
+			q.misplaced = true
+		}
+	}
+	return id
 }
 
 // EnqueuePoison stores a queue row that names no request.
@@ -199,19 +232,21 @@ func (m *Memory) Count(method string) int {
 }
 
 // Claim implements loopbroker.Queue.
-func (m *Memory) Claim(ctx context.Context, n int, lease time.Duration) ([]loopbroker.Delivery, error) {
-	if n < 1 || lease <= 0 {
-		return nil, fmt.Errorf("%w: claim of %d for %s", loopbroker.ErrInvalid, n, lease)
+func (m *Memory) Claim(ctx context.Context, ask loopbroker.ClaimRequest) (loopbroker.Claimed, error) {
+	if ask.N < 1 || ask.Lease <= 0 || len(ask.Types) == 0 {
+		return loopbroker.Claimed{}, fmt.Errorf("%w: claim of %d for %s of the types %q", loopbroker.ErrInvalid, ask.N, ask.Lease, ask.Types)
 	}
 	if err := m.begin(ctx, "Claim"); err != nil {
-		return nil, err
+		return loopbroker.Claimed{}, err
 	}
 	defer m.mu.Unlock()
 
 	now := m.Now()
 	var due []*row
 	for _, q := range m.rows {
-		if !q.available.After(now) && !q.lockedUntil.After(now) {
+		call, known := m.calls[q.requestID]
+		served := !known || q.misplaced || slices.Contains(ask.Types, call.Type)
+		if served && !q.available.After(now) && !q.lockedUntil.After(now) {
 			due = append(due, q)
 		}
 	}
@@ -221,15 +256,15 @@ func (m *Memory) Claim(ctx context.Context, n int, lease time.Duration) ([]loopb
 			cmp.Compare(slices.Index(lanes, a.lane), slices.Index(lanes, b.lane)),
 			a.available.Compare(b.available), a.created.Compare(b.created), cmp.Compare(a.requestID, b.requestID))
 	})
-	due = due[:min(n, len(due))]
-	out := make([]loopbroker.Delivery, 0, len(due))
+	due = due[:min(ask.N, len(due))]
+	out := loopbroker.Claimed{CompletionsDue: len(m.dueCompletions(now)) > 0}
 	for _, q := range due {
 		waited := now.Sub(q.available)
 		q.attempts++
 		q.token = newUUID()
-		q.lockedUntil = now.Add(lease)
+		q.lockedUntil = now.Add(ask.Lease)
 		q.available = q.lockedUntil
-		out = append(out, m.delivery(q, now, waited))
+		out.Deliveries = append(out.Deliveries, m.delivery(q, now, waited))
 	}
 	return out, nil
 }
@@ -308,6 +343,9 @@ func (m *Memory) store(c loopbroker.Completion) loopbroker.Settlement {
 		return loopbroker.SettledAnswered
 	}
 	m.replies[c.Lease.RequestID] = c.Reply
+	if after := m.after[c.Lease.RequestID]; after != nil {
+		after.due = m.Now()
+	}
 	return loopbroker.Settled
 }
 
@@ -317,9 +355,20 @@ func (m *Memory) Release(ctx context.Context, l loopbroker.Lease, delay time.Dur
 		return 0, err
 	}
 	defer m.mu.Unlock()
+	if after := m.after[l.RequestID]; after != nil && after.token == l.Token && !l.Token.IsZero() {
+		after.token, after.due = loopbroker.UUID{}, m.Now().Add(delay)
+		after.attempts--
+		return loopbroker.Settled, nil
+	}
 	q := m.leased(l)
 	if q == nil {
 		return loopbroker.SettledLost, nil
+	}
+	if q.cancelled {
+		delete(m.rows, l.MessageID)
+		return m.store(loopbroker.Completion{Lease: l, Reply: loopbroker.Reply{
+			State: loopbroker.StateCancelled, ErrorClass: loopbroker.ErrorClassCancelled, Attempts: q.attempts,
+		}}), nil
 	}
 	q.token, q.lockedUntil = loopbroker.UUID{}, time.Time{}
 	q.available = m.Now().Add(delay)
@@ -372,6 +421,9 @@ func (m *Memory) Heartbeat(ctx context.Context, b loopbroker.Beat) (loopbroker.B
 		return loopbroker.BeatResult{}, err
 	}
 	defer m.mu.Unlock()
+	if b.Hosts != nil {
+		m.hosts = slices.Clone(b.Hosts)
+	}
 	var out loopbroker.BeatResult
 	_, known := m.workers[b.Worker]
 	out.Unregistered = !known

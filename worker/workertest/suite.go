@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		{"ClaimHandsOutContent", testClaimHandsOutContent},
 		{"ClaimIsExclusive", testClaimIsExclusive},
 		{"ClaimKeepsOrder", testClaimKeepsOrder},
+		{"ClaimGivesServedTypes", testClaimGivesServedTypes},
 		{"ClaimWaitsUntilDue", testClaimWaitsUntilDue},
 		{"ClaimMarksExpired", testClaimMarksExpired},
 		{"ConcurrentClaims", testConcurrentClaims},
@@ -65,6 +66,7 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		{"Registration", testRegistration},
 		{"SweepExpires", testSweepExpires},
 		{"SweepBuriesExhausted", testSweepBuriesExhausted},
+		{"PolicyIsRead", testPolicyIsRead},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -89,10 +91,16 @@ func reply() loopbroker.Reply {
 	}
 }
 
+// take claims requests of the type that most tests use.
+func (h Harness) take(t testing.TB, n int, life time.Duration) ([]loopbroker.Delivery, error) {
+	out, err := h.Store.Claim(t.Context(), loopbroker.ClaimRequest{N: n, Lease: life, Types: []string{"echo"}})
+	return out.Deliveries, err
+}
+
 // claim takes deliveries and fails unless there are exactly want.
 func (h Harness) claim(t testing.TB, n, want int) []loopbroker.Delivery {
 	t.Helper()
-	ds, err := h.Store.Claim(t.Context(), n, lease)
+	ds, err := h.take(t, n, lease)
 	if err != nil {
 		t.Fatalf("Claim: %v", err)
 	}
@@ -116,7 +124,7 @@ func (h Harness) complete(t testing.TB, l loopbroker.Lease, r loopbroker.Reply) 
 func (h Harness) steal(t testing.TB) (stale, live loopbroker.Delivery) {
 	t.Helper()
 	const brief = 50 * time.Millisecond
-	ds, err := h.Store.Claim(t.Context(), 1, brief)
+	ds, err := h.take(t, 1, brief)
 	if err != nil || len(ds) != 1 {
 		t.Fatalf("Claim: %d deliveries, %v, want 1", len(ds), err)
 	}
@@ -131,7 +139,7 @@ func testClaimRefusesNonsense(t *testing.T, h Harness) {
 		n    int
 		life time.Duration
 	}{{0, lease}, {-1, lease}, {1, 0}, {1, -lease}} {
-		if _, err := h.Store.Claim(t.Context(), p.n, p.life); !errors.Is(err, loopbroker.ErrInvalid) {
+		if _, err := h.take(t, p.n, p.life); !errors.Is(err, loopbroker.ErrInvalid) {
 			t.Errorf("Claim(%d, %s) = %v, want ErrInvalid", p.n, p.life, err)
 		}
 	}
@@ -176,7 +184,7 @@ func testClaimKeepsOrder(t *testing.T, h Harness) {
 	want = append(append(want, ids[loopbroker.LaneNormal]...), ids[loopbroker.LaneLow]...)
 	var got []int64
 	for _, n := range []int{1, 2, 5} {
-		ds, err := h.Store.Claim(t.Context(), n, lease)
+		ds, err := h.take(t, n, lease)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,6 +194,32 @@ func testClaimKeepsOrder(t *testing.T, h Harness) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("claimed %v, want %v", got, want)
+	}
+}
+
+func testClaimGivesServedTypes(t *testing.T, h Harness) {
+	r := request()
+	r.Type = "other"
+	other := h.Enqueue(t, r)
+	echo := h.Enqueue(t, request())
+	if ds := h.claim(t, 10, 1); ds[0].Lease.RequestID != echo {
+		t.Errorf("claimed request %d, want %d", ds[0].Lease.RequestID, echo)
+	}
+	out, err := h.Store.Claim(t.Context(), loopbroker.ClaimRequest{N: 10, Lease: lease, Types: []string{"echo", "none", "other"}})
+	if err != nil || len(out.Deliveries) != 1 || out.Deliveries[0].Lease.RequestID != other || out.CompletionsDue {
+		t.Errorf("Claim of three types = %+v, %v, want request %d", out, err, other)
+	}
+	if _, err := h.Store.Claim(t.Context(), loopbroker.ClaimRequest{N: 1, Lease: lease}); !errors.Is(err, loopbroker.ErrInvalid) {
+		t.Errorf("Claim of no type = %v, want ErrInvalid", err)
+	}
+}
+
+func testPolicyIsRead(t *testing.T, h Harness) {
+	if _, err := h.Store.Policy(t.Context()); err != nil {
+		t.Errorf("Policy: %v", err)
+	}
+	if due, err := h.Store.DueCompletions(t.Context(), 5); err != nil || len(due) != 0 {
+		t.Errorf("DueCompletions = %v, %v, want none", due, err)
 	}
 }
 
@@ -227,7 +261,7 @@ func testConcurrentClaims(t *testing.T, h Harness) {
 	for range claimers {
 		group.Go(func() {
 			for {
-				ds, err := h.Store.Claim(t.Context(), 4, lease)
+				ds, err := h.take(t, 4, lease)
 				if err != nil {
 					t.Errorf("Claim: %v", err)
 					return
@@ -246,7 +280,7 @@ func testConcurrentClaims(t *testing.T, h Harness) {
 	group.Wait()
 	// READPAST may step over a row that is locked at the moment; it is due still.
 	for {
-		ds, err := h.Store.Claim(t.Context(), requests, lease)
+		ds, err := h.take(t, requests, lease)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -438,7 +472,7 @@ func testHeartbeatRenews(t *testing.T, h Harness) {
 	const brief = 200 * time.Millisecond
 	h.Enqueue(t, request())
 	h.register(t, "w1")
-	ds, err := h.Store.Claim(t.Context(), 1, brief)
+	ds, err := h.take(t, 1, brief)
 	if err != nil || len(ds) != 1 {
 		t.Fatalf("Claim: %d deliveries, %v, want 1", len(ds), err)
 	}
@@ -517,7 +551,7 @@ func testSweepBuriesExhausted(t *testing.T, h Harness) {
 	r.MaxAttempts = 1
 	id := h.Enqueue(t, r)
 	const brief = 50 * time.Millisecond
-	if ds, err := h.Store.Claim(t.Context(), 1, brief); err != nil || len(ds) != 1 {
+	if ds, err := h.take(t, 1, brief); err != nil || len(ds) != 1 {
 		t.Fatalf("Claim: %d deliveries, %v, want 1", len(ds), err)
 	}
 	h.Pass(2 * brief)
