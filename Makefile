@@ -49,8 +49,9 @@ crash: ## Stop a short scenario at every write, then ROUNDS=n (500) kills of a l
 	$(GO) test -count=1 -run 'StopAtEveryStep|AfterKill|Tail|BitFlip|CutCheckpoint|MissingSegment' ./engine/storage
 	$(GO) run ./cmd/enginecheck crash --rounds $(or $(ROUNDS),500) $(ARGS)
 
-memory: ## A million rows through a queue table: memory ends where it began
+memory: ## A million rows through a queue table, in the store and by T-SQL: memory ends where it began
 	$(GO) run ./cmd/enginecheck memory $(ARGS)
+	$(GO) run ./cmd/enginecheck memory-sql $(ARGS)
 
 bench-storage: ## Commits, claims, recovery and memory, each beside its baseline
 	$(GO) run ./cmd/enginecheck bench-storage $(ARGS)
