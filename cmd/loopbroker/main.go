@@ -8,10 +8,19 @@ import (
 	"log" //nolint:depguard // only to send it nowhere
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
+// gcPercent lets the heap double between two collections, unless GOGC says
+// otherwise: a request leaves little behind, and collecting it was a fifth of its
+// cost.
+const gcPercent = 200
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	// The HTTP client writes what a target sends unasked to the standard logger.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

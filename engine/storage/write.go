@@ -162,6 +162,9 @@ func (tx *Tx) enter(ctx context.Context, d *tableData, rec *record, old, row typ
 		if err := tx.waitFor(ctx, d, b, timeout); err != nil {
 			return err
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 }
 

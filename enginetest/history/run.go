@@ -115,19 +115,37 @@ val bigint NOT NULL, ver bigint NOT NULL, prev bigint NOT NULL)`, t, primary),
 	return nil
 }
 
+// parallelBound is how long sessions that run freely may take together: many times
+// what they take on a busy machine.
+const parallelBound = 30 * time.Second
+
 // parallel lets the sessions run freely.
 func (h *History) parallel(ctx context.Context, sessions []*session) error {
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Not a deadline: the driver takes one for a broken connection.
+	bound := time.AfterFunc(parallelBound, cancel)
+	defer bound.Stop()
 	var wg sync.WaitGroup
 	errs := make([]error, len(sessions))
 	faults := make([][]Fault, len(sessions))
 	for i, s := range sessions {
-		wg.Go(func() { faults[i], errs[i] = s.runAll(ctx) })
+		wg.Go(func() { faults[i], errs[i] = s.runAll(bounded) })
 	}
 	wg.Wait()
 	for _, f := range faults {
 		h.Faults = append(h.Faults, f...)
 	}
-	return errors.Join(errs...)
+	if bounded.Err() == nil || ctx.Err() != nil {
+		return errors.Join(errs...)
+	}
+	h.Faults = append(h.Faults, newFault("stuck", fmt.Sprintf("the sessions do not come to an end within %s", parallelBound)))
+	for _, s := range sessions {
+		if _, err := s.conn.ExecContext(ctx, "IF @@TRANCOUNT > 0 ROLLBACK"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runAll runs all transactions of a session.
