@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// gcPercent lets the heap double between two collections, unless GOGC says
+// gcPercent lets the heap grow threefold between two collections, unless GOGC says
 // otherwise: a request leaves little behind, and collecting it was a fifth of its
 // cost.
 const gcPercent = 200
