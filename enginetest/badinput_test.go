@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,7 +51,6 @@ func TestFailures(t *testing.T) {
 		o.AllowNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		o.Resolver = noNames{}
 	})
-	b.Start(t, h)
 	tests := []struct {
 		name, url, class string
 	}{
@@ -62,6 +63,18 @@ func TestFailures(t *testing.T) {
 		{"private address", "http://10.0.0.1/", "address_not_allowed"},
 		{"metadata address", "http://169.254.169.254/latest/", "address_not_allowed"},
 	}
+	for i, tt := range tests {
+		u, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := u.Port()
+		if port == "" {
+			port = "80"
+		}
+		b.Exec(t, "INSERT INTO dbo.api_broker_endpoint (name, scheme, host, port) VALUES (@p1, @p2, @p3, @p4)", strconv.Itoa(i), u.Scheme, u.Hostname(), port)
+	}
+	b.Start(t, h)
 	t.Run("all", func(t *testing.T) { // returns when the parallel tests have
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func (s *session) transaction(ctx context.Context) error {
 
 // cut ends the connection in the middle of the transaction.
 func (s *session) cut() error {
-	err := s.conn.Raw(func(c any) error { return errors.Join(driver.ErrBadConn, c.(*mssql.Conn).Close()) })
+	err := s.conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool closes it
 	if errors.Is(err, driver.ErrBadConn) {
 		err = errGone
 	}
