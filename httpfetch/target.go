@@ -256,8 +256,13 @@ func within(escaped, prefix string) bool {
 	return false
 }
 
-// readsUnder reports whether every reading of a decoded path is under the prefix.
+// readsUnder reports whether every reading of a decoded path is under the prefix. A
+// text that is not UTF-8, or holds a control character, may be read as anything:
+// some servers drop such bytes, or take two of them for one of ASCII.
 func readsUnder(text, prefix string) bool {
+	if !readable(text) {
+		return false
+	}
 	slashed := strings.ReplaceAll(text, `\`, "/")
 	for _, reading := range []string{text, slashed, dropParameters(text), dropParameters(slashed)} {
 		if !under(removeDotSegments(reading), prefix) || !under(path.Clean(reading), prefix) {
@@ -298,12 +303,17 @@ func decode(text, keep string) string {
 	return b.String()
 }
 
+// readable reports whether text is UTF-8 without control characters.
+func readable(text string) bool {
+	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}
+
 // validPrefix reports whether text can be a path prefix of the allow-list.
 func validPrefix(text string) bool {
 	if text == "/" {
 		return true
 	}
-	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, `%?#\;`) || !utf8.ValidString(text) {
+	if !strings.HasPrefix(text, "/") || strings.ContainsAny(text, `%?#\;`) || !readable(text) {
 		return false
 	}
 	for segment := range strings.SplitSeq(text[1:], "/") {
@@ -311,5 +321,5 @@ func validPrefix(text string) bool {
 			return false
 		}
 	}
-	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+	return true
 }

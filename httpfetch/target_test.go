@@ -150,6 +150,13 @@ func TestWithin(t *testing.T) {
 		{"/v1/" + strings.Repeat("%25", 9) + "41", "/v1", true}, // nothing is hidden in it
 		{"/v1/%2525252525252541", "/v1", false},                 // too deep to tell
 		{"/ü/%C3%BC", "/ü", true},
+		{"/v1/%c3%bc", "/v1", true},
+		{"/v1/%c0%ae%c0%ae/admin", "/v1", false}, // a dot in two bytes, to some
+		{"/v1/..%09/admin", "/v1", false},        // nothing, to some
+		{"/v1/%09../admin", "/v1", false},
+		{"/v1/%2509../admin", "/v1", false},
+		{"/v1/%7f", "/v1", false},
+		{"/v1/%ff", "/v1", false},
 	}
 	for _, tt := range tests {
 		if got := within(tt.path, tt.prefix); got != tt.want {

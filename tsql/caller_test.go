@@ -436,3 +436,52 @@ func TestOthersRequestsAreUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestViewTellsNothingOfOthers: an error in a reader's own condition quotes what it
+// was given, so it is given nothing of others; and a module that runs as somebody
+// else shows no more than its caller's own.
+func TestViewTellsNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	mustAsk(t, db, requestBatch("@url = N'http://h/secret', @wait = 0"))
+	other, name := db.login("api_broker_caller")
+	for _, column := range []string{"json_in", "json_out", "body_in", "body_out", "error_message", "app_user"} {
+		var n int
+		row := other.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM [dbo].[api_broker_request] WHERE CONVERT(int, CONVERT(nvarchar(4000), "+column+")) = 0")
+		if err := row.Scan(&n); err != nil || n != 0 {
+			t.Errorf("%s: got %d, %v, want no row and no error", column, n, err)
+		}
+	}
+	db.exec("CREATE PROCEDURE [dbo].[count_as_owner] WITH EXECUTE AS OWNER AS SELECT COUNT(*) FROM [dbo].[api_broker_request];")
+	db.exec("GRANT EXECUTE ON [dbo].[count_as_owner] TO [" + name + "]")
+	var n int
+	if err := other.QueryRowContext(t.Context(), "EXEC [dbo].[count_as_owner]").Scan(&n); err != nil || n != 0 {
+		t.Errorf("as the owner: got %d, %v, want 0", n, err)
+	}
+}
+
+// TestLoginsAreComparedExactly: a request belongs to one login, not to every login
+// that the database's collation takes for the same.
+func TestLoginsAreComparedExactly(t *testing.T) {
+	t.Parallel()
+	db := looped(t)
+	who, name := db.login("api_broker_caller")
+	for i, lookalike := range []string{strings.ToUpper(name), name + " "} {
+		request := requestBatch(fmt.Sprintf("@url = N'http://h/', @wait = 0, @idempotency_key = N'k%d'", i))
+		a := mustAsk(t, who, request)
+		db.exec("UPDATE [dbo].[api_broker_call] SET requested_by = @p1; UPDATE [dbo].[api_broker_idempotency] SET owner = @p1 WHERE request_id = @p2", lookalike, a.ID.Int64)
+		if b := mustAsk(t, who, collectBatch(a.ID.Int64, 0)); b.Code != 7 {
+			t.Errorf("%q: collect: got %+v, want 7", lookalike, b)
+		}
+		if got := cancel(t, who, a.ID.Int64); got != 7 {
+			t.Errorf("%q: cancel: got %d, want 7", lookalike, got)
+		}
+		var n int
+		if err := who.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM [dbo].[api_broker_request]").Scan(&n); err != nil || n != 0 {
+			t.Errorf("%q sees %d requests, %v, want none", lookalike, n, err)
+		}
+		if b, err := ask(t.Context(), who, request); err == nil && b.ID == a.ID {
+			t.Errorf("%q: its key gives the other's request", lookalike)
+		}
+	}
+}

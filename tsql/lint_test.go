@@ -380,6 +380,12 @@ func TestOneTag(t *testing.T) {
 			t.Errorf("%s: the tag is %s, want %s", name, got, want)
 		}
 	}
+	// Nothing can be moved from one text to the next, or put behind the last.
+	for _, p := range []string{"requested_by", "app_user", "app_role", "idempotency_key", "on_complete", "json", "body"} {
+		if !strings.Contains(want, "DATALENGTH(@"+p+")") {
+			t.Errorf("the length of @%s is not under the tag", p)
+		}
+	}
 	// Every argument of the loopback procedure is under the tag.
 	text, err := folder.ReadFile("procedures/" + tsql.ProcLinkedServer + ".sql")
 	if err != nil {

@@ -66,7 +66,12 @@ BEGIN
                     AND LOWER(@path) + N'/' NOT LIKE N'%/../%'
                     AND LOWER(@path) NOT LIKE N'%[%]2e%'
                     AND LOWER(@path) NOT LIKE N'%[%]2f%'
-                    AND LOWER(@path) NOT LIKE N'%[%]5c%'))
+                    AND LOWER(@path) NOT LIKE N'%[%]5c%'
+                    AND LOWER(@path) NOT LIKE N'%[%][01]%' -- control characters
+                    AND LOWER(@path) NOT LIKE N'%[%]7f%'
+                    AND LOWER(@path) NOT LIKE N'%[%]c[01]%' -- ASCII in more bytes than it has
+                    AND LOWER(@path) NOT LIKE N'%[%]e0[%][89]%'
+                    AND LOWER(@path) NOT LIKE N'%[%]f0[%]8%'))
         ORDER BY LEN(e.path_prefix) DESC;
         IF @endpoint IS NULL
         BEGIN

@@ -70,7 +70,7 @@ BEGIN
                 @verb, N'|', @type, N'|', @lane, N'|', @message_id, N'|', @due_ms, N'|', @expires_ms, N'|', @max_attempts, N'|',
                 @attempt_timeout_ms, N'|', @session_id, N'|', @transaction_id, N'|', @redrive_of, N'|',
                 DATALENGTH(@requested_by), N'|', DATALENGTH(@app_user), N'|', DATALENGTH(@app_role), N'|',
-                DATALENGTH(@idempotency_key), N'|', DATALENGTH(@on_complete), N'|', DATALENGTH(@json), N'|',
+                DATALENGTH(@idempotency_key), N'|', DATALENGTH(@on_complete), N'|', DATALENGTH(@json), N'|', DATALENGTH(@body), N'|',
                 @requested_by, @app_user, @app_role, @idempotency_key, @on_complete, @json)) + COALESCE(@body, 0x))
             RETURN 54062;
         IF @verb = N'probe'
@@ -164,6 +164,7 @@ BEGIN
         @first_hash = i.request_hash
     FROM [dbo].[api_broker_idempotency] AS i
     WHERE i.owner = @requested_by
+        AND i.owner + N'.' = @requested_by + N'.' -- "=" pads with blanks
         AND i.app_role = COALESCE(@app_role, N'')
         AND i.[key] = @idempotency_key
         AND i.expires_at > @now;
@@ -175,6 +176,7 @@ BEGIN
             BEGIN TRANSACTION;
         DELETE FROM [dbo].[api_broker_idempotency]
         WHERE owner = @requested_by
+            AND owner + N'.' = @requested_by + N'.'
             AND app_role = COALESCE(@app_role, N'')
             AND [key] = @idempotency_key
             AND expires_at <= @now;
@@ -268,6 +270,7 @@ BEGIN
         @first_hash = i.request_hash
     FROM [dbo].[api_broker_idempotency] AS i
     WHERE i.owner = @requested_by
+        AND i.owner + N'.' = @requested_by + N'.'
         AND i.app_role = COALESCE(@app_role, N'')
         AND i.[key] = @idempotency_key
         AND i.expires_at > @now;

@@ -81,7 +81,7 @@ BEGIN
                 FROM [dbo].[api_broker_call] AS c WITH (READCOMMITTEDLOCK)
                 WHERE c.id = @id
                     AND (@admin = 1
-                        OR (c.requested_by = @requested_by
+                        OR (c.requested_by + N'.' = @requested_by + N'.' COLLATE Latin1_General_100_BIN2
                             AND COALESCE(c.app_role, N'') = COALESCE(@app_role, N''))))
             RETURN 7;
 

@@ -99,7 +99,7 @@ BEGIN
         FROM [dbo].[api_broker_call] AS c
         WHERE c.id = @id
             AND (@admin = 1
-                OR (c.requested_by = ORIGINAL_LOGIN()
+                OR (c.requested_by + N'.' = ORIGINAL_LOGIN() + N'.' COLLATE Latin1_General_100_BIN2
                     AND COALESCE(c.app_role, N'') = COALESCE(@app_role, N'')));
         IF @type IS NULL
             RETURN 7;
