@@ -49,13 +49,8 @@ func (s *Server) Backup(ctx context.Context, d *Database, path string, o BackupO
 				Database: storedDatabase(d, d.Options()), RowVersion: s.LastRowVersion(), Counters: map[int32]counterState{},
 			}
 			for _, ob := range d.Objects() {
-				switch ob := ob.(type) {
-				case *Table:
-					if ob.Identity != nil {
-						m.Counters[ob.ID] = ob.Identity.state()
-					}
-				case *Sequence:
-					m.Counters[ob.ID] = ob.Counter.state()
+				if c := counterOf(ob); c != nil {
+					m.Counters[ob.Head().ID] = c.state()
 				}
 			}
 			return json.Marshal(m)

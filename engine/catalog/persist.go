@@ -171,17 +171,31 @@ func (s *Server) attach(database uint32, id int32, c *Counter) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.save = func(st counterState) error {
-		ctx := s.ctx
-		owner := s.Store.NewOwner(0)
-		defer owner.Close()
-		tx := s.Store.Begin(owner)
-		if err := s.Change(ctx, tx).store(database, classCounter, id, st); err != nil {
-			tx.Rollback()
-			return err
-		}
-		return tx.Commit(ctx)
+	c.save = func(st counterState) error { return s.storeNow(database, classCounter, id, st) }
+}
+
+// storeNow stores one row in a transaction of its own.
+func (s *Server) storeNow(database uint32, class string, id int32, what any) error {
+	owner := s.Store.NewOwner(0)
+	defer owner.Close()
+	tx := s.Store.Begin(owner)
+	if err := s.Change(s.ctx, tx).store(database, class, id, what); err != nil {
+		tx.Rollback()
+		return err
 	}
+	return tx.Commit(s.ctx)
+}
+
+// counterOf is the counter of a table with an identity column or of a sequence,
+// nil for what has none.
+func counterOf(o Object) *Counter {
+	switch o := o.(type) {
+	case *Table:
+		return o.Identity
+	case *Sequence:
+		return o.Counter
+	}
+	return nil
 }
 
 // Close writes down how far the counters have really come, instead of what has
@@ -196,13 +210,7 @@ func (s *Server) Close(ctx context.Context) error {
 	err := ch.saveRowVersion()
 	for _, d := range s.Databases() {
 		for _, o := range d.Objects() {
-			var c *Counter
-			switch o := o.(type) {
-			case *Table:
-				c = o.Identity
-			case *Sequence:
-				c = o.Counter
-			}
+			c := counterOf(o)
 			if st := c.state(); err == nil && c.promised(st) {
 				err = ch.store(d.ID, classCounter, o.Head().ID, st)
 			}
@@ -526,13 +534,8 @@ func (s *Server) connect(rows []types.Row) error {
 			return err
 		}
 		d := s.byID[uint32(row[sysDatabase].Int())]
-		switch o := d.byID[int32(row[sysID].Int())].(type) {
-		case *Table:
-			if o.Identity != nil {
-				o.Identity.resume(*st)
-			}
-		case *Sequence:
-			o.Counter.resume(*st)
+		if c := counterOf(d.byID[int32(row[sysID].Int())]); c != nil {
+			c.resume(*st)
 		}
 	}
 	return nil

@@ -229,19 +229,23 @@ func (d *Database) AllowedInDatabase(id int32, permission string) bool {
 	if d.hasRole(roles, "db_owner") || d.hasRole(roles, "db_ddladmin") {
 		return true
 	}
+	granted, denied := d.GrantedInDatabase(id, permission)
+	return granted && !denied
+}
+
+// GrantedInDatabase reports whether a permission on the database, or CONTROL, was
+// granted or denied to a user or one of its roles. A denial prevails.
+func (d *Database) GrantedInDatabase(id int32, permission string) (granted, denied bool) {
+	roles := d.RolesOf(id)
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	granted := false
 	for _, g := range d.grants {
 		if g.Class != "DATABASE" || !slices.Contains(roles, g.Grantee) || g.Name != permission && g.Name != "CONTROL" {
 			continue
 		}
-		if g.State == Denied {
-			return false
-		}
-		granted = true
+		granted, denied = granted || g.State != Denied, denied || g.State == Denied
 	}
-	return granted
+	return granted, denied
 }
 
 func (d *Database) hasRole(roles []int32, name string) bool {

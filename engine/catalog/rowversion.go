@@ -48,15 +48,8 @@ func (s *Server) reserveRowVersions(n uint64) {
 	if n <= s.counters.reserved.Load() {
 		return
 	}
-	owner := s.Store.NewOwner(0)
-	defer owner.Close()
-	tx := s.Store.Begin(owner)
 	upTo := n + rowVersionsAhead
-	if err := s.Change(s.ctx, tx).store(0, classRowVersion, 0, rowVersionState{upTo}); err != nil {
-		tx.Rollback()
-		return
-	}
-	if tx.Commit(s.ctx) == nil {
+	if s.storeNow(0, classRowVersion, 0, rowVersionState{upTo}) == nil {
 		s.counters.reserved.Store(upTo)
 	}
 }

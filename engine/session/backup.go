@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -138,18 +137,8 @@ func (b *backupRun) target(x *Session, f *frame) (*catalog.Database, error) {
 
 // mayBackup reports whether a user that does not own the database may save it.
 func mayBackup(db *catalog.Database, user *catalog.Principal) bool {
-	allowed := db.IsMember(user.ID, "db_backupoperator")
-	roles := db.RolesOf(user.ID)
-	for _, p := range db.Permissions() {
-		if p.Class != "DATABASE" || p.Name != "BACKUP DATABASE" && p.Name != "CONTROL" || !slices.Contains(roles, p.Grantee) {
-			continue
-		}
-		if p.State == catalog.Denied {
-			return false
-		}
-		allowed = true
-	}
-	return allowed
+	granted, denied := db.GrantedInDatabase(user.ID, "BACKUP DATABASE")
+	return !denied && (granted || db.IsMember(user.ID, "db_backupoperator"))
 }
 
 // path is the file. A path that is not absolute is one in the directory for

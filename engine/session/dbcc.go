@@ -77,16 +77,12 @@ type userOption struct{ name, value string }
 // userOptions is DBCC USEROPTIONS: the options that are set.
 func (x *Session) userOptions() error {
 	o := &x.opts
-	timeout := int64(-1)
-	if o.lockTimeout >= 0 {
-		timeout = o.lockTimeout.Milliseconds()
-	}
 	rows := []userOption{
 		{"textsize", strconv.FormatInt(o.textSize, 10)},
 		{"language", o.language},
 		{"dateformat", o.dateFormat},
 		{"datefirst", strconv.Itoa(o.dateFirst)},
-		{"lock_timeout", strconv.FormatInt(timeout, 10)},
+		{"lock_timeout", strconv.FormatInt(lockTimeoutMS(x), 10)},
 	}
 	for _, f := range []string{
 		"QUOTED_IDENTIFIER", "ARITHABORT", "ARITHIGNORE", "NOCOUNT", "ANSI_NULL_DFLT_ON", "ANSI_NULL_DFLT_OFF", "ANSI_WARNINGS", "ANSI_PADDING",

@@ -111,23 +111,11 @@ func (i *Info) offsets() (from, to int64) {
 			end = next
 		}
 	}
-	from = wideBytes(text[:begin])
+	from = 2 * int64(types.UTF16Len(text[:begin]))
 	if end < 0 {
 		return from, -1
 	}
-	return from, from + wideBytes(trimStatement(text[begin:end]))
-}
-
-// wideBytes is the length of a text in UTF-16.
-func wideBytes(s string) int64 {
-	n := int64(0)
-	for _, r := range s {
-		n += 2
-		if r > 0xffff {
-			n += 2
-		}
-	}
-	return n
+	return from, from + 2*int64(types.UTF16Len(trimStatement(text[begin:end])))
 }
 
 var (

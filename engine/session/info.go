@@ -53,11 +53,8 @@ type Info struct {
 // single statement has a count of 0.
 type tranInfo struct {
 	name     string
-	begun    time.Time
-	writes   bool
 	implicit bool // begun by IMPLICIT_TRANSACTIONS
 	snapshot bool
-	view     uint64 // commit number that a SNAPSHOT transaction sees
 }
 
 // inputBuffer is what the client sent last.
@@ -105,10 +102,7 @@ func (i *sessionInfo) update(x *Session) {
 	in.TransactionID, in.tran = 0, tranInfo{}
 	if tx := x.txn.tx; tx != nil {
 		in.TransactionID = tx.ID()
-		in.tran = tranInfo{name: x.txn.name, begun: tx.Begun(), writes: tx.Writes(), implicit: x.txn.implicit}
-		if x.txn.level == touchedSnapshot {
-			in.tran.snapshot, in.tran.view = true, tx.SnapshotView().Number()
-		}
+		in.tran = tranInfo{name: x.txn.name, implicit: x.txn.implicit, snapshot: x.txn.level == touchedSnapshot}
 	}
 	if f := x.frame; f != nil && f.pc0 < len(f.prog.code) {
 		in.at = activity{f.prog, f.module, f.prog.code[f.pc0].stmt}
@@ -191,11 +185,14 @@ func (v viewer) Server() *catalog.Server { return v.x.srv.cat }
 // Visible reports whether the session may see an object's metadata: it owns the
 // database, or has any permission on the object.
 func (v viewer) Visible(o catalog.Object) bool {
-	x := v.x
-	if x.ident.user.ID == catalog.DBOID || x.owns(x.db) {
-		return true
-	}
-	return slices.ContainsFunc(metadataPermissions, func(p string) bool { return x.db.Allowed(x.ident.user.ID, p, o) })
+	return v.x.seesObject(v.x.db, o)
+}
+
+// seesObject reports whether the session owns the database, or has any permission on
+// the object.
+func (x *Session) seesObject(db *catalog.Database, o catalog.Object) bool {
+	u := x.userIn(db)
+	return u != nil && (x.owns(db) || slices.ContainsFunc(metadataPermissions, func(p string) bool { return db.Allowed(u.ID, p, o) }))
 }
 
 // metadataPermissions are those of which any one makes an object visible.

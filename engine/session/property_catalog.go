@@ -118,14 +118,14 @@ func (x *Session) objectID(name, kind string) (types.Value, error) {
 			return whole(int64(v.ID))
 		}
 	}
-	if id, k := constraintID(db, n.Schema.Name, n.Object.Name); id != 0 && (kind == "" || kind == k) {
+	if id, k, _ := constraintID(db, n.Schema.Name, n.Object.Name); id != 0 && (kind == "" || kind == k) {
 		return whole(int64(id))
 	}
 	return nothing()
 }
 
 // constraintID finds a constraint by name.
-func constraintID(db *catalog.Database, schema, name string) (int32, string) {
+func constraintID(db *catalog.Database, schema, name string) (id int32, kind string, of *catalog.Table) {
 	key := catalog.Fold(name)
 	for _, o := range db.Objects() {
 		t, ok := o.(*catalog.Table)
@@ -135,28 +135,28 @@ func constraintID(db *catalog.Database, schema, name string) (int32, string) {
 		for _, ix := range t.Indexes {
 			if ix.ConstraintID != 0 && catalog.Fold(ix.Name) == key {
 				if ix.PrimaryKey {
-					return ix.ConstraintID, "PK"
+					return ix.ConstraintID, "PK", t
 				}
-				return ix.ConstraintID, "UQ"
+				return ix.ConstraintID, "UQ", t
 			}
 		}
 		for _, c := range t.Checks {
 			if catalog.Fold(c.Name) == key {
-				return c.ID, "C"
+				return c.ID, "C", t
 			}
 		}
 		for _, f := range t.ForeignKeys {
 			if catalog.Fold(f.Name) == key {
-				return f.ID, "F"
+				return f.ID, "F", t
 			}
 		}
 		for _, c := range t.Columns {
 			if c.DefaultName != "" && catalog.Fold(c.DefaultName) == key {
-				return c.DefaultID, "D"
+				return c.DefaultID, "D", t
 			}
 		}
 	}
-	return 0, ""
+	return 0, "", nil
 }
 
 func (x *Session) objectByID(v types.Value) catalog.Object {

@@ -45,9 +45,7 @@ func (r *runtime) ReadView(t *catalog.Table) (*storage.View, error) {
 			db, _ = r.x.srv.cat.DatabaseByID(t.DatabaseID)
 		}
 		if db != nil && db.ReadCommittedSnapshot.Load() {
-			v := r.x.srv.store.StatementView()
-			v.Own(r.x.txn.ensure(r.x))
-			return v, nil
+			return r.x.srv.store.StatementView(), nil
 		}
 	}
 	return nil, nil

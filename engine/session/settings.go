@@ -40,20 +40,11 @@ func sensitive(t *catalog.Table, ix *catalog.Index) bool {
 		slices.ContainsFunc(ix.Keys, func(k catalog.IndexKey) bool { return computed(k.Column) })
 }
 
-// checkSettings refuses a change of a table whose indexes need other SET
+// checkSettings refuses to change or make indexes of a table that need other SET
 // options, error 1934.
-func (x *Session) checkSettings(t *catalog.Table) error {
+func (x *Session) checkSettings(t *catalog.Table, indexes ...*catalog.Index) error {
 	wrong := x.opts.wrongSettings()
-	if len(wrong) == 0 || !slices.ContainsFunc(t.Indexes, func(ix *catalog.Index) bool { return sensitive(t, ix) }) {
-		return nil
-	}
-	return sqlerr.New(1934, x.runningCommand(), strings.Join(wrong, ", "))
-}
-
-// checkIndexSettings refuses to make an index that needs other SET options.
-func (x *Session) checkIndexSettings(t *catalog.Table, ix *catalog.Index) error {
-	wrong := x.opts.wrongSettings()
-	if len(wrong) == 0 || !sensitive(t, ix) {
+	if len(wrong) == 0 || !slices.ContainsFunc(indexes, func(ix *catalog.Index) bool { return sensitive(t, ix) }) {
 		return nil
 	}
 	return sqlerr.New(1934, x.runningCommand(), strings.Join(wrong, ", "))
@@ -62,7 +53,7 @@ func (x *Session) checkIndexSettings(t *catalog.Table, ix *catalog.Index) error 
 // checkTarget is checkSettings for what a statement changes.
 func (x *Session) checkTarget(stmt *exec.Statement) error {
 	if t, ok := stmt.Target().(*catalog.Table); ok && stmt.Writes() {
-		return x.checkSettings(t)
+		return x.checkSettings(t, t.Indexes...)
 	}
 	return nil
 }

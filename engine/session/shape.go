@@ -368,7 +368,7 @@ func (s *shaper) addIndex(ix *catalog.Index) error {
 			return sqlerr.New(1913, ix.Name, s.t.Name)
 		}
 	}
-	if err := s.x.checkIndexSettings(s.t, ix); err != nil {
+	if err := s.x.checkSettings(s.t, ix); err != nil {
 		return err
 	}
 	s.t.Indexes = append(s.t.Indexes, ix)

@@ -156,30 +156,25 @@ func (r *renaming) constraint() error {
 	if schema == "" {
 		schema = x.defaultSchema()
 	}
-	id, _ := constraintID(x.db, schema, r.name.Object.Name)
+	id, _, t := constraintID(x.db, schema, r.name.Object.Name)
 	if id == 0 {
 		return r.missing()
 	}
-	if used, _ := constraintID(x.db, schema, r.to); used != 0 && used != id {
+	if used, _, _ := constraintID(x.db, schema, r.to); used != 0 && used != id {
 		return sqlerr.New(15335, r.to, "object")
 	}
 	if _, used := x.db.Object(schema, r.to); used {
 		return sqlerr.New(15335, r.to, "object")
 	}
-	for _, o := range x.db.Objects() {
-		t, ok := o.(*catalog.Table)
-		if !ok || !withConstraint(t.Clone(), id, r.to) {
-			continue
-		}
-		db, t, err := x.ownTable(nameOf(t), 15225)
-		if err != nil {
-			return err
-		}
-		changed := t.Clone()
-		withConstraint(changed, id, r.to)
-		return x.put(r.ch, db, t, changed)
+	db, t, err := x.ownTable(nameOf(t), 15225)
+	if err != nil {
+		return err
 	}
-	return r.missing()
+	changed := t.Clone()
+	if !withConstraint(changed, id, r.to) {
+		return r.missing()
+	}
+	return x.put(r.ch, db, t, changed)
 }
 
 // nameOf is the name of a table with its schema.

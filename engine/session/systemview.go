@@ -1,8 +1,6 @@
 package session
 
 import (
-	"slices"
-
 	"loopbroker/engine/catalog"
 	"loopbroker/engine/types"
 )
@@ -40,7 +38,5 @@ func (v databaseViewer) CurrentDatabase() *catalog.Database { return v.db }
 
 // Visible implements catalog.Reader.
 func (v databaseViewer) Visible(o catalog.Object) bool {
-	u, ok := v.db.UserOf(v.x.ident.login)
-	return ok && (u.ID == catalog.DBOID || v.x.owns(v.db) ||
-		slices.ContainsFunc(metadataPermissions, func(p string) bool { return v.db.Allowed(u.ID, p, o) }))
+	return v.x.seesObject(v.db, o)
 }

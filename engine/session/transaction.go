@@ -285,6 +285,9 @@ func (x *Session) touch(tables []*catalog.Table) error {
 		}
 		x.txn.level = touchedSnapshot
 	}
+	if x.txn.level == touchedSnapshot {
+		x.txn.tx.SnapshotView() // the first access decides what the transaction sees, a change as well as a read
+	}
 	return nil
 }
 

@@ -262,7 +262,7 @@ func (d *tableData) gapsFor(rec *record, places []placement, fresh bool) []split
 	for _, p := range places {
 		add(p.ix, entry{p.key, rec})
 	}
-	if fresh && !(len(d.indexes) > 0 && d.indexes[0].def.Clustered) {
+	if fresh && d.isHeap() {
 		add(d.heap, entry{"", rec})
 	}
 	return gaps
