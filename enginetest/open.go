@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -57,29 +58,37 @@ func Open(t testing.TB) *sql.DB {
 // openServer makes a database on a real server, and drops it with the test.
 func openServer(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
-	admin, err := sql.Open("sqlserver", dsn)
+	db, end, err := Database(t.Context(), dsn)
 	if err != nil {
 		t.Fatalf("%s: %v", DSNVariable, err)
 	}
-	t.Cleanup(func() { _ = admin.Close() })
-	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE ["+name+"]"); err != nil {
-		t.Fatalf("create database: %v", err)
-	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), closeTimeout)
-		defer cancel()
-		drop := fmt.Sprintf("ALTER DATABASE [%s] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE [%[1]s]", name)
-		if _, err := admin.ExecContext(ctx, drop); err != nil {
+		if err := end(); err != nil {
 			t.Errorf("drop database: %v", err)
 		}
 	})
+	return db
+}
+
+// Database makes a new database on a real server, and returns what drops it. The
+// DSN's login must be allowed to.
+func Database(ctx context.Context, dsn string) (*sql.DB, func() error, error) {
 	cfg, err := msdsn.Parse(dsn)
 	if err != nil {
-		t.Fatalf("%s: %v", DSNVariable, err)
+		return nil, nil, fmt.Errorf("DSN: %w", err)
+	}
+	admin := sql.OpenDB(mssql.NewConnectorConfig(cfg))
+	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	if _, err := admin.ExecContext(ctx, "CREATE DATABASE ["+name+"]"); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("create database: %w", err), admin.Close())
 	}
 	cfg.Database = name
 	db := sql.OpenDB(mssql.NewConnectorConfig(cfg))
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return db, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err := db.Close()
+		_, dropErr := admin.ExecContext(ctx, "ALTER DATABASE ["+name+"] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE ["+name+"]")
+		return errors.Join(err, dropErr, admin.Close())
+	}, nil
 }

@@ -21,7 +21,7 @@ them, and roll some of each back. In the second pass views are opened and closed
 meanwhile, as READ_COMMITTED_SNAPSHOT does. The table is empty in the end, and
 nothing may be left of the rows: no records, no old versions, no locks, no memory.
 
-The last line is "memory: rows N, left N".`
+The last line is "memory: rows N, left N": how many of the two passes left something.`
 }
 
 // Run does it.

@@ -1,6 +1,7 @@
 package anomaly
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -183,31 +184,20 @@ func (r *run) compare(s *session, step *Step, blocker int) {
 		r.differ(step, "waits for session %s, the script says it does not block", who)
 	case who == "" || (step.Blocker != "" && who != step.Blocker):
 		r.blocked = true
-		r.differ(step, "waits for session %s (id %d), the script says for %s", who, blocker, cmpOr(step.Blocker, "another session"))
+		r.differ(step, "waits for session %s (id %d), the script says for %s", who, blocker, cmp.Or(step.Blocker, "another session"))
 	default:
 		r.blocked = true
 	}
 }
 
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // resume waits for the completion of a blocked step.
 func (r *run) resume(ctx context.Context, s *session, step *Step) error {
-	if s.step == nil { // told already that it did not block
-		if d := s.result.differs(step.Want, r.ids); d != "" {
-			r.differ(step, "%s", d)
+	if s.step != nil { // or told already that it did not block
+		if err := r.wait(ctx, s, s.ended); err != nil {
+			return err
 		}
-		return nil
+		r.finish(s)
 	}
-	if err := r.wait(ctx, s, s.ended); err != nil {
-		return err
-	}
-	r.finish(s)
 	if d := s.result.differs(step.Want, r.ids); d != "" {
 		r.differ(step, "%s", d)
 	}

@@ -98,7 +98,15 @@ func (b *Broker) Start(t testing.TB, h loopbroker.Handler) (stop func()) {
 	if h == nil {
 		h = b.Handler(t, nil)
 	}
-	w, err := worker.New(worker.NewSQLStore(b.DB, b.Schema), worker.Options{Handlers: map[string]loopbroker.Handler{"http": h}, MaxPoll: 50 * time.Millisecond})
+	_, stop = Run(t, worker.NewSQLStore(b.DB, b.Schema), worker.Options{Handlers: map[string]loopbroker.Handler{"http": h}, MaxPoll: 50 * time.Millisecond})
+	b.waitForWorker(t)
+	return stop
+}
+
+// Run runs a worker on a store until the test ends or stop is called.
+func Run(t testing.TB, store worker.Store, o worker.Options) (w *worker.Worker, stop func()) {
+	t.Helper()
+	w, err := worker.New(store, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +123,7 @@ func (b *Broker) Start(t testing.TB, h loopbroker.Handler) (stop func()) {
 		})
 	}
 	t.Cleanup(stop)
-	b.waitForWorker(t)
-	return stop
+	return w, stop
 }
 
 func (b *Broker) waitForWorker(t testing.TB) {

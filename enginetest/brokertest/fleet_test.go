@@ -56,23 +56,12 @@ func allow(t *testing.T, b *brokertest.Broker, address string) {
 	b.Exec(t, "INSERT INTO dbo.api_broker_endpoint (name, scheme, host, port, allow_private_address, breaker_failures, breaker_open_ms) VALUES (@p1, N'http', N'127.0.0.1', @p1, 1, 3, 600000)", u.Port())
 }
 
-// fetcher returns an HTTP handler that obeys the policy it is given.
-func fetcher(t *testing.T) *httpfetch.Handler {
-	t.Helper()
-	h, err := httpfetch.New(httpfetch.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
-	return h
-}
-
 // start runs a worker until the test ends or stop is called. Without a handler it
 // has the HTTP handler, wired to the policy.
 func start(t *testing.T, b *brokertest.Broker, store worker.Store, o worker.Options) (w *worker.Worker, stop func()) {
 	t.Helper()
 	if o.Handlers == nil {
-		h := fetcher(t)
+		h := b.Handler(t, func(o *httpfetch.Options) { o.AllowNetworks = nil }) // the policy allows what it allows
 		o.Handlers = map[string]loopbroker.Handler{"http": h}
 		o.Policy, o.Hosts = h.SetPolicy, h
 	}
@@ -82,24 +71,7 @@ func start(t *testing.T, b *brokertest.Broker, store worker.Store, o worker.Opti
 	if store == nil {
 		store = worker.NewSQLStore(b.DB, b.Schema)
 	}
-	w, err := worker.New(store, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }() // ended by stop
-	var once sync.Once
-	stop = func() {
-		once.Do(func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Errorf("worker: %v", err)
-			}
-		})
-	}
-	t.Cleanup(stop)
-	return w, stop
+	return brokertest.Run(t, store, o)
 }
 
 // request stores a request that nobody waits for, and returns its id.

@@ -10,6 +10,7 @@ import (
 
 	"loopbroker/engine/storage"
 	"loopbroker/engine/types"
+	"loopbroker/enginetest"
 )
 
 // Params say what goes through the table.
@@ -71,24 +72,15 @@ func Run(ctx context.Context, p Params) (left Left, err error) {
 	if err := c.pass(ctx, p); err != nil {
 		return Left{}, err
 	}
-	before := heap()
+	before := enginetest.Heap()
 	c.rows = p.Rows
 	if err := c.pass(ctx, p); err != nil {
 		return Left{}, err
 	}
 	st := s.Stats()
 	return Left{
-		Records: c.table.Records(), Versions: st.KeptVersions, Waiting: st.Garbage, Locks: len(s.Locks()), Heap: heap() - before,
+		Records: c.table.Records(), Versions: st.KeptVersions, Waiting: st.Garbage, Locks: len(s.Locks()), Heap: enginetest.Heap() - before,
 	}, nil
-}
-
-// heap is what is in use after everything that can go has gone.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // createTable makes a queue table: a clustered key, and an index of the rows that

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loopbroker/engine"
+	"loopbroker/enginetest"
 )
 
 // Options are the settings of a run.
@@ -91,7 +92,7 @@ func Run(ctx context.Context, srv *engine.Server, o Options) (Result, error) {
 		return Result{}, errors.New("claims: need at least 2 rows and 2 sessions")
 	}
 	name := "claims_" + strings.ReplaceAll(o.Form.String(), "-", "_") + map[bool]string{true: "_rcsi", false: ""}[o.RCSI]
-	if err := prepare(ctx, srv, name, o.RCSI); err != nil {
+	if err := enginetest.NewDatabase(ctx, srv, name, o.RCSI, schema); err != nil {
 		return Result{}, fmt.Errorf("claims: prepare the database: %w", err)
 	}
 	r := &run{Options: o, db: sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), name))}
@@ -121,25 +122,6 @@ func Run(ctx context.Context, srv *engine.Server, o Options) (Result, error) {
 		Rows: o.Rows, Twice: l.twice, Lost: lost, Waited: int(r.waited.Load()), Unborn: l.unborn,
 		Commits: l.committed, Undone: l.undone, Given: l.returned, Inserts: int(r.insert.Load()), Took: took,
 	}, nil
-}
-
-// prepare makes the database with its table.
-func prepare(ctx context.Context, srv *engine.Server, name string, rcsi bool) error {
-	admin := sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), "master"))
-	defer admin.Close()
-	setting := "OFF"
-	if rcsi {
-		setting = "ON"
-	}
-	for _, stmt := range []string{
-		"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name,
-		"ALTER DATABASE " + name + " SET READ_COMMITTED_SNAPSHOT " + setting, "USE " + name + "; " + schema,
-	} {
-		if _, err := admin.ExecContext(ctx, stmt); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // preload inserts the rows that are there at the start.
@@ -190,25 +172,15 @@ func (r *run) race(ctx context.Context, inserters int) error {
 	for n := range inserters {
 		start("inserter", r.Sessions+n+1, r.arrive)
 	}
+	reporting, done := context.WithCancel(ctx)
+	var reporter sync.WaitGroup
 	if r.Progress != nil {
-		go r.report(ctx)
+		reporter.Go(func() { enginetest.Report(reporting, r.ledger.progress, r.Progress) })
 	}
 	sessions.Wait()
+	done()
+	reporter.Wait()
 	return context.Cause(ctx)
-}
-
-// report tells the progress until ctx ends.
-func (r *run) report(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.Progress(r.ledger.progress())
-		}
-	}
 }
 
 // audit compares the table with the ledger and returns how many rows are lost: not

@@ -131,11 +131,8 @@ func (j *judge) verify(dump map[int]state) {
 }
 
 func (j *judge) verifySession(s int, seen int64, there state) {
-	want, next := j.base[s].clone(), j.base[s]
-	last := int64(0)
-	if at, ok := want[place{"progress", strconv.Itoa(s)}]; ok {
-		last = number(at)
-	}
+	want, known := j.base[s], len(j.base[s]) > 0
+	last := number(want[place{"progress", strconv.Itoa(s)}])
 	for _, t := range j.since[s] {
 		if t.number > seen {
 			break
@@ -150,11 +147,11 @@ func (j *judge) verifySession(s int, seen int64, there state) {
 		j.lost += int(missing)
 		j.find("session %d: transactions %d to %d were acknowledged and are not there", s, seen+1, j.floor[s])
 	}
-	if len(next) > 0 && last != seen && seen >= j.floor[s] {
+	if known && last != seen && seen >= j.floor[s] {
 		j.resurrected++
 		j.find("session %d: transaction %d is there, whose commit nobody asked for; the last was %d", s, seen, last)
 	}
-	if len(next) > 0 || len(j.since[s]) > 0 {
+	if known || len(j.since[s]) > 0 {
 		missing, extra := there.difference(want)
 		j.lost += len(missing)
 		j.resurrected += len(extra)

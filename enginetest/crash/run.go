@@ -203,6 +203,3 @@ func (t *tail) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-
-// String returns what was kept.
-func (t *tail) String() string { return string(*t) }

@@ -83,8 +83,7 @@ func (s *session) checkpoint(ctx context.Context) error {
 
 // number is that of the session's last transaction.
 func (s *session) number() int64 {
-	n, _ := strconv.ParseInt(s.state[place{"progress", strconv.Itoa(s.id)}], 10, 64) // made by us
-	return n
+	return number(s.state[place{"progress", strconv.Itoa(s.id)}])
 }
 
 // transaction makes one transaction of some actions, and ends it in one way or
@@ -161,7 +160,6 @@ func (t *transaction) commit(ctx context.Context, delayed bool) error {
 		return err
 	}
 	t.state = t.after
-	t.session.state = t.after
 	m.Kind, m.Changes = kindAck, nil
 	return t.out.send(m)
 }

@@ -97,7 +97,7 @@ func (g *graph) before(moment int, seen, made *version, w why, st *statement) {
 	}
 }
 
-// step is an edge of a circle.
+// circleStep is an edge of a circle.
 type circleStep struct {
 	from int
 	edge edge

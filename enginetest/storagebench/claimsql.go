@@ -3,7 +3,6 @@ package storagebench
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -153,9 +152,5 @@ func (q *sqlQueue) claimer(ctx context.Context, sessions int) (func(context.Cont
 		})
 		return claims, err
 	}
-	return do, func() error {
-		var errs error
-		closeAll(conns, &errs)
-		return errors.Join(errs)
-	}, nil
+	return do, func() error { return closeAll(conns) }, nil
 }

@@ -109,7 +109,7 @@ func (b *bench) commitsWith(ctx context.Context, l *commitLevels, sessions int) 
 	if err != nil {
 		return err
 	}
-	defer closeAll(conns, &err)
+	defer func() { err = errors.Join(err, closeAll(conns)) }()
 	bare := &contender{name: "bare log file", sessions: sessions, do: l.commitBare}
 	store := &contender{name: "store, Tx.Insert and Commit", sessions: sessions, do: l.commitStore(sessions)}
 	batch := &contender{name: fmt.Sprintf("T-SQL, INSERT in autocommit, %d in a batch", inBatch), sessions: sessions, do: l.commitBatch(conns)}
@@ -175,9 +175,10 @@ func (l *commitLevels) commitSingle(conns []*sql.Conn) func(context.Context, int
 	}
 }
 
-// closeAll gives sessions back, and adds what goes wrong to err.
-func closeAll(conns []*sql.Conn, err *error) {
+// closeAll gives sessions back.
+func closeAll(conns []*sql.Conn) (err error) {
 	for _, c := range conns {
-		*err = errors.Join(*err, c.Close())
+		err = errors.Join(err, c.Close())
 	}
+	return err
 }

@@ -114,7 +114,7 @@ func (b *bench) reopen(ctx context.Context, o storage.Options, replayed int64) (
 		if t == nil || t.Rows() != int64(b.rows) {
 			err = errors.New("rows are missing")
 		}
-		if n := s.Replayed().Records; err == nil && n < replayed || replayed == 0 && n > 0 {
+		if n := s.Replayed().Records; err == nil && (n < replayed || replayed == 0 && n > 0) {
 			err = fmt.Errorf("%d transactions were replayed, want %d", n, replayed)
 		}
 		abandon(ctx, s)

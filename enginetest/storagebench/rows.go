@@ -51,8 +51,8 @@ func insertRow(ctx context.Context, s *storage.Store, o *storage.Owner, t *stora
 	return tx.Commit(ctx)
 }
 
-// The same table in T-SQL, and the statement that fills it with @n rows of
-// numbers above @from.
+// The same table in T-SQL, and the statement that fills it with @n rows,
+// numbered from 1.
 const (
 	createRowsSQL = "CREATE TABLE dbo.item (id bigint NOT NULL PRIMARY KEY CLUSTERED, body varchar(192) NOT NULL)"
 	fillRowsSQL   = `SET NOCOUNT ON;
@@ -88,8 +88,7 @@ func openServer(ctx context.Context, o engine.Options) (*server, error) {
 	return &server{srv: srv, db: sql.OpenDB(srv.Connector())}, nil
 }
 
-// close ends the engine. With a context that is over it leaves the log as it is,
-// without a last checkpoint.
+// close ends the engine, also when ctx is over.
 func (s *server) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()

@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"loopbroker/engine"
+	"loopbroker/enginetest"
 )
 
 // Options are the settings of a run.
@@ -78,7 +78,7 @@ type run struct {
 // Run sends rows through a table in a new database of the server.
 func Run(ctx context.Context, srv *engine.Server, o Options) (r Result, err error) {
 	const name = "turnover"
-	if err := prepare(ctx, srv, name); err != nil {
+	if err := enginetest.NewDatabase(ctx, srv, name, true, schema); err != nil {
 		return r, fmt.Errorf("turnover: %w", err)
 	}
 	w := &run{Options: o, db: sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), name))}
@@ -92,7 +92,7 @@ func Run(ctx context.Context, srv *engine.Server, o Options) (r Result, err erro
 		return r, err
 	}
 	w.fault = o.fault
-	r.Before = heap()
+	r.Before = enginetest.Heap()
 	began := time.Now()
 	if err := w.pass(ctx, o.Rows); err != nil {
 		return r, err
@@ -103,23 +103,8 @@ func Run(ctx context.Context, srv *engine.Server, o Options) (r Result, err erro
 SELECT (SELECT COUNT(*) FROM dbo.queue),
 	(SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type <> N'DATABASE' AND request_session_id <> @@SPID),
 	(SELECT COUNT(*) FROM tempdb.sys.tables)`).Scan(&r.Kept, &r.Locks, &r.Tables)
-	r.After = heap()
+	r.After = enginetest.Heap()
 	return r, err
-}
-
-// prepare makes the database with its table.
-func prepare(ctx context.Context, srv *engine.Server, name string) error {
-	admin := sql.OpenDB(srv.ConnectorFor("sa", srv.Password(), "master"))
-	defer admin.Close()
-	for _, stmt := range []string{
-		"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name,
-		"ALTER DATABASE " + name + " SET READ_COMMITTED_SNAPSHOT ON", "USE " + name + "; " + schema,
-	} {
-		if _, err := admin.ExecContext(ctx, stmt); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // pass sends rows through the table.
@@ -144,7 +129,7 @@ func (w *run) pass(ctx context.Context, rows int) error {
 		}
 	})
 	if w.Progress != nil {
-		readers.Go(func() { w.report(reading) })
+		readers.Go(func() { enginetest.Report(reading, func() int { return int(w.through.Load()) }, w.Progress) })
 	}
 	sessions.Wait()
 	done()
@@ -162,29 +147,6 @@ func (w *run) read(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// report tells the progress until ctx ends.
-func (w *run) report(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			w.Progress(int(w.through.Load()))
-		}
-	}
-}
-
-// heap is what is in use after everything that can go has gone.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // errLeft is an impossible count.
